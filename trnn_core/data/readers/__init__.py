@@ -1,0 +1,1 @@
+"""Files in, RelationalSeries out; one file per format."""
