@@ -1,0 +1,30 @@
+"""ModelConfig: what network to build. No torch here, so that pages can validate a form."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Cell = Literal["lstm", "gru", "elman", "jordan"]
+Likelihood = Literal["squared", "poisson", "negative_binomial", "cross_entropy"]
+Activation = Literal["sigmoid", "tanh", "relu", "identity", "hard_sigmoid", "softsign"]
+Init = Literal["glorot", "orthogonal", "identity", "uniform"]
+
+
+class ModelConfig(BaseModel):
+    """The network: cell, hidden shape, read-out and likelihood."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    cell: Cell = Field(
+        "lstm", description="tLSTM (eq. 3-8), tGRU (eq. 9-13), or the plain tRNN of Elman or Jordan (eq. 1-2)"
+    )
+    hidden_shape: tuple[int, ...] = Field((14, 14, 4), description="size of the hidden tensor H_t in each mode")
+    num_layers: int = Field(1, ge=1, le=8, description="cells stacked on top of each other")
+    gate_activation: Activation = Field("sigmoid", description="sigma_g")
+    candidate_activation: Activation = Field("tanh", description="sigma_c (tLSTM), sigma_h (tGRU, tRNN)")
+    hidden_activation: Activation = Field("tanh", description="sigma_h of eq. 8 (tLSTM only)")
+    init: Init = Field("glorot", description="how the factors W and U start")
+    likelihood: Likelihood = Field("squared", description="the loss l of eq. 14-18")
+    dropout: float = Field(0.0, ge=0.0, lt=1.0, description="share of hidden entries left out while training")
