@@ -34,7 +34,7 @@ class Dynamics:
     strength: float = 0.36  # weight of last week's actions, a country's own and those of the ones it follows
     reciprocity: float = 0.12  # lagged answer of the target, relative to A, B and C
     response: Response = "linear"
-    level: float = 1.0  # saturating: height of the plateau; threshold: a smaller deviation is not felt (log1p scale)
+    level: float = 1.0  # saturating: height of the plateau; threshold: where an effect sets in (full one unit later)
     noise_shape: float = 2.5  # gamma shape of a cell's own noise: smaller is wilder
     shared_shape: float = 1.5  # gamma shape of the noise that both directions and all actions of a dyad share
     burst_rate: float = 0.02  # chance of a crisis or a summit per dyad and week
@@ -42,6 +42,7 @@ class Dynamics:
     meetings: float = 0.75  # share of verbal cooperation that is one event in both directions
 
 
+LINEAR = Dynamics()
 THRESHOLD = Dynamics(response="threshold", strength=1.15, level=1.0)  # only an unusual week spreads
 SATURATING = Dynamics(response="saturating", strength=0.6, level=0.3)  # many small pushes add up to little
 
@@ -84,7 +85,7 @@ def simulate(
     ((20, 5, 5, 4), 'week', True)
     """
     d = dynamics or Dynamics()
-    _check(n_actors, n_periods, d)
+    _check(seed, n_actors, n_periods, d)
     structure = build_structure(n_actors, np.random.default_rng([seed, 0]))
     counts = _run(structure, d, n_periods, np.random.default_rng([seed, 1]))
     report: dict[str, Any] = {
@@ -101,7 +102,7 @@ def simulate(
 def simulation_truth(seed: int = 0, *, n_actors: int = 25, dynamics: Dynamics | None = None) -> Truth:
     """The influence that `simulate` with the same seed, number of actors and dynamics puts into the data."""
     d = dynamics or Dynamics()
-    _check(n_actors, 2, d)
+    _check(seed, n_actors, 2, d)
     s = build_structure(n_actors, np.random.default_rng([seed, 0]))
     return Truth(*s.ties, s.susceptibility, d, world_names(n_actors))
 
@@ -182,7 +183,9 @@ def _draw(mean: np.ndarray, d: Dynamics, rng: np.random.Generator) -> np.ndarray
     return counts
 
 
-def _check(n_actors: int, n_periods: int, d: Dynamics) -> None:
+def _check(seed: int, n_actors: int, n_periods: int, d: Dynamics) -> None:
+    if seed < 0:
+        raise TRNNError(f"A seed must be 0 or more. Got {seed} instead.")
     if n_actors < 3 or n_periods < 2:
         raise TRNNError(
             f"A simulation needs at least 3 actors and 2 periods. Got {n_actors} actors and {n_periods} periods."
