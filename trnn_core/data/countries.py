@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from trnn_core.data.spelling import closest
 from trnn_core.errors import TRNNError
@@ -265,5 +265,6 @@ def _index() -> dict[str, dict[str, tuple[Actor, ...]]]:
 def _table() -> tuple[Actor, ...]:
     text = Path(__file__).with_name("countries.tsv").read_text(encoding="utf-8")
     lines = [line for line in text.split("\n") if line and not line.startswith("#")]
-    rows = [line.split("\t") for line in lines[1:]]
-    return tuple(Actor(*row[:10], tuple(filter(None, row[10].split(";")))) for row in rows)
+    columns = lines[0].split("\t")
+    rows: list[dict[str, Any]] = [dict(zip(columns, line.split("\t"), strict=True)) for line in lines[1:]]
+    return tuple(Actor(**row | {"aliases": tuple(filter(None, row["aliases"].split(";")))}) for row in rows)

@@ -6,7 +6,22 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 _COMMON = frozenset(
-    "of and republic islands new saint democratic peoples united state states kingdom north south".split()
+    [
+        "of",
+        "and",
+        "republic",
+        "islands",
+        "new",
+        "saint",
+        "democratic",
+        "peoples",
+        "united",
+        "state",
+        "states",
+        "kingdom",
+        "north",
+        "south",
+    ]
 )
 
 
