@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import time
 
 import numpy as np
 import pytest
@@ -193,6 +194,14 @@ def test_one_list_one_scheme() -> None:
     with_names = resolve_many(["AUS", "DEU", "Zaire", "Wakanda", "European Union"])
     assert with_names.mapping["Zaire"] == "Democratic Republic of the Congo"
     assert [u.name for u in with_names.unknown] == ["Wakanda", "European Union"]
+
+
+def test_a_long_list_of_other_actors_is_no_burden() -> None:
+    names = [f"Group {i} of somewhere" for i in range(20_000)]
+    start = time.perf_counter()
+    result = resolve_many([*names, "France"])
+    assert len(result.unknown) == 20_000 and result.mapping == {"France": "France"}
+    assert time.perf_counter() - start < 20
 
 
 def test_the_countries_of_the_demo_are_readable_names_of_the_table() -> None:
