@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -100,9 +101,23 @@ def fits(choice: Choice, part: str = "train") -> bool:
     return periods >= choice.length + choice.horizon
 
 
+changes = (choices, st.integers(0, 50), st.sampled_from(["one", "all", "missing"]), st.booleans())
+
+
 @settings(max_examples=250, deadline=None)
-@given(choices, st.integers(0, 50), st.sampled_from(["one", "all", "missing"]), st.booleans())
+@given(*changes)
 def test_nothing_after_the_training_weeks_reaches_training(choice, seed, how, missing) -> None:
+    check_training(choice, seed, how, missing)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000, deadline=None)
+@given(*changes)
+def test_nothing_after_the_training_weeks_reaches_training_ten_thousand_times(choice, seed, how, missing) -> None:
+    check_training(choice, seed, how, missing)
+
+
+def check_training(choice: Choice, seed: int, how: str, missing: bool) -> None:
     assume(fits(choice))
     counts = make_counts(seed, choice.split.n_periods, missing)
     changed = changed_from(counts, choice.split.train.stop, seed + 1, how)
@@ -111,7 +126,7 @@ def test_nothing_after_the_training_weeks_reaches_training(choice, seed, how, mi
 
 
 @settings(max_examples=120, deadline=None)
-@given(choices, st.integers(0, 50), st.sampled_from(["one", "all", "missing"]), st.booleans())
+@given(*changes)
 def test_nothing_in_the_test_weeks_reaches_validation(choice, seed, how, missing) -> None:
     """Early stopping and the choice of a model see the validation weeks, never the test weeks."""
     assume(fits(choice, "validation"))
