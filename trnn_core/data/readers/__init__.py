@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from trnn_core.data.readers.npz import read_npz, write_npz
-from trnn_core.data.readers.options import ImportOptions
+from trnn_core.data.options import ImportOptions
 from trnn_core.data.series import RelationalSeries
 
 __all__ = ["ImportOptions", "read_npz", "read_series", "write_npz"]
