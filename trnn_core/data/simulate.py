@@ -31,19 +31,19 @@ START = "2004-01-01"  # a Thursday, as in Hoff (2015)
 class Dynamics:
     """The numbers of the model; the defaults give the demo set."""
 
-    strength: float = 0.36  # weight of last week's actions, a country's own and those of the ones it follows
+    strength: float = 0.4  # weight of last week's actions, a country's own and those of the ones it follows
     reciprocity: float = 0.12  # lagged answer of the target, relative to A, B and C
     response: Response = "linear"
     level: float = 1.0  # saturating: height of the plateau; threshold: where an effect sets in (full one unit later)
-    noise_shape: float = 2.5  # gamma shape of a cell's own noise: smaller is wilder
-    shared_shape: float = 1.5  # gamma shape of the noise that both directions and all actions of a dyad share
+    noise_shape: float = 3.0  # gamma shape of a cell's own noise: smaller is wilder
+    shared_shape: float = 1.7  # gamma shape of the noise that both directions and all actions of a dyad share
     burst_rate: float = 0.02  # chance of a crisis or a summit per dyad and week
-    burst_size: float = 1.5  # mean of its exponential size, in multiples of the usual intensity
-    meetings: float = 0.75  # share of verbal cooperation that is one event in both directions
+    burst_size: float = 1.2  # mean of its exponential size, in multiples of the usual intensity
+    meetings: float = 0.9  # share of verbal cooperation that is one event in both directions
 
 
 LINEAR = Dynamics()
-THRESHOLD = Dynamics(response="threshold", strength=1.15, level=1.0)  # only an unusual week spreads
+THRESHOLD = Dynamics(response="threshold", strength=1.3, level=1.0)  # only an unusual week spreads
 SATURATING = Dynamics(response="saturating", strength=0.6, level=0.3)  # many small pushes add up to little
 
 
