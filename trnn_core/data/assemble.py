@@ -60,7 +60,17 @@ def assemble(aggregator: Aggregator, reading: Reading, options: ImportOptions) -
     drop("not among the chosen actors", outside, _first_outside(aggregator, label_of, position))
     first, last, partial = _periods(aggregator, reading, options)
     drop("in an incomplete first or last period", (cells.period < first) | (cells.period > last), None)
-    values = _dense(cells, keep, position[source], position[target], (last - first + 1, len(chosen)), first, aggregator, reading, options)
+    values = _dense(
+        cells,
+        keep,
+        position[source],
+        position[target],
+        (last - first + 1, len(chosen)),
+        first,
+        aggregator,
+        reading,
+        options,
+    )
     report = {
         "format": reading.format,
         "files": [{"name": name, "bytes": size} for name, size in reading.files],
@@ -123,10 +133,14 @@ def _choose_actors(
     else:
         chosen = np.array([_find_actor(name, labels, options, reading) for name in options.actors])
         if len(set(chosen.tolist())) < len(chosen):
-            raise TRNNError(f"Each chosen actor must be named once. Got {', '.join(options.actors)}, of which two are the same.")
+            raise TRNNError(
+                f"Each chosen actor must be named once. Got {', '.join(options.actors)}, of which two are the same."
+            )
     if len(chosen) < 2:
         found = ", ".join(labels[:5])
-        raise TRNNError(f"{reading.files[0][0]}: a relation needs at least two actors that act towards each other. Found {len(labels)} ({found}).")
+        raise TRNNError(
+            f"{reading.files[0][0]}: a relation needs at least two actors that act towards each other. Found {len(labels)} ({found})."
+        )
     return chosen
 
 
@@ -151,7 +165,9 @@ def _periods(aggregator: Aggregator, reading: Reading, options: ImportOptions) -
     """First and last period index, and what is known about incomplete ones at the ends."""
     days = np.array([min(aggregator.rows_by_day), max(aggregator.rows_by_day)])
     first, last = (int(i) for i in period_index(days, aggregator.period, aggregator.week_start))
-    starts = period_start(np.array([first, first + 1, last, last + 1]), aggregator.period, aggregator.week_start).astype(int)
+    starts = period_start(
+        np.array([first, first + 1, last, last + 1]), aggregator.period, aggregator.week_start
+    ).astype(int)
     late, early = int(days[0] - starts[0]), int(starts[3] - 1 - days[1])
     missing = {first: late}
     missing[last] = missing.get(last, 0) + early
@@ -160,7 +176,12 @@ def _periods(aggregator: Aggregator, reading: Reading, options: ImportOptions) -
         known = any(p["period"] == str(begin.astype("datetime64[D]")) for p in partial)
         if missing[index] > 0 and not reading.whole_periods and not known:
             length = int(end - begin)
-            fact = {"period": str(begin.astype("datetime64[D]")), "days": length - missing[index], "of": length, "dropped": not options.keep_partial}
+            fact = {
+                "period": str(begin.astype("datetime64[D]")),
+                "days": length - missing[index],
+                "of": length,
+                "dropped": not options.keep_partial,
+            }
             partial.append(fact)
     if not options.keep_partial and not reading.whole_periods:
         first, last = first + (missing[first] > 0), last - (missing[last] > 0)
@@ -227,13 +248,21 @@ def _unrecognised(aggregator: Aggregator, resolution: Resolution | None) -> list
     out = []
     for u in resolution.unknown:
         e = aggregator.actors.first[aggregator.actors.numbers[u.name]]
-        out.append({"name": u.name, "file": e.file, "line": e.line, "reason": u.reason, "suggestions": list(u.suggestions)})
+        out.append(
+            {"name": u.name, "file": e.file, "line": e.line, "reason": u.reason, "suggestions": list(u.suggestions)}
+        )
     return out
 
 
 def _used_options(options: ImportOptions, aggregator: Aggregator) -> dict[str, Any]:
-    chosen = options.model_dump(mode="json", exclude={"allowed_root", "max_bytes", "max_cells", "threads"}, exclude_defaults=True)
-    return {**chosen, "period": aggregator.period, **({"week_start": aggregator.week_start} if aggregator.period == "week" else {})}
+    chosen = options.model_dump(
+        mode="json", exclude={"allowed_root", "max_bytes", "max_cells", "threads"}, exclude_defaults=True
+    )
+    return {
+        **chosen,
+        "period": aggregator.period,
+        **({"week_start": aggregator.week_start} if aggregator.period == "week" else {}),
+    }
 
 
 def _series(

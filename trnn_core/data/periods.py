@@ -22,7 +22,9 @@ def period_index(days: np.ndarray, period: Period, week_start: str = "monday") -
         return days
     if period == "week":
         return (days - (_MONDAY + WEEKDAYS.index(week_start))) // 7
-    return days.astype("datetime64[D]").astype("datetime64[M]" if period == "month" else "datetime64[Y]").astype(np.int64)
+    return (
+        days.astype("datetime64[D]").astype("datetime64[M]" if period == "month" else "datetime64[Y]").astype(np.int64)
+    )
 
 
 def period_start(index: np.ndarray, period: Period, week_start: str = "monday") -> np.ndarray:

@@ -77,15 +77,23 @@ def summary(report: Mapping[str, Any]) -> list[str]:
     for d in report["dropped"]:
         out.append(f"{d['rows']:,} rows dropped: {d['reason']}{_first(d['example'])}.")
     for p in report["partial_periods"]:
-        out.append(f"The {report['period']} of {p['period']} is covered on {p['days']} of {p['of']} days: {'dropped' if p['dropped'] else 'kept'}.")
+        out.append(
+            f"The {report['period']} of {p['period']} is covered on {p['days']} of {p['of']} days: {'dropped' if p['dropped'] else 'kept'}."
+        )
     if report["n_gaps"]:
-        out.append(f"{report['n_gaps']:,} {report['period']}s without any row, {_gap_text(report)}; first: {_run(report['gaps'][0])}.")
+        out.append(
+            f"{report['n_gaps']:,} {report['period']}s without any row, {_gap_text(report)}; first: {_run(report['gaps'][0])}."
+        )
     if report["n_thin"]:
         thin = report["thin_periods"][0]
-        out.append(f"{report['n_thin']:,} thin {report['period']}s (under {THIN_SHARE:.0%} of the usual rows); first: {thin['period']} with {thin['rows']:,}.")
+        out.append(
+            f"{report['n_thin']:,} thin {report['period']}s (under {THIN_SHARE:.0%} of the usual rows); first: {thin['period']} with {thin['rows']:,}."
+        )
     for u in report["unrecognised"][:10]:
         hint = f"; perhaps {', '.join(u['suggestions'])}" if u["suggestions"] else ""
-        out.append(f"Actor not recognised, kept under its own name: {u['name']!r} ({u['file']}, line {u['line']}; {u['reason']}{hint}).")
+        out.append(
+            f"Actor not recognised, kept under its own name: {u['name']!r} ({u['file']}, line {u['line']}; {u['reason']}{hint})."
+        )
     if len(report["unrecognised"]) > 10:
         out.append(f"... and {len(report['unrecognised']) - 10} more actors not recognised.")
     return out + [f"Note: {n}." for n in report["notes"]]
@@ -100,7 +108,13 @@ def _run(gap: Mapping[str, Any]) -> str:
 
 
 def _gap_text(report: Mapping[str, Any]) -> str:
-    return "marked as missing" if report["options"].get("gaps") == "missing" else "counted as zero" if report["kind"] == "count" else "missing"
+    return (
+        "marked as missing"
+        if report["options"].get("gaps") == "missing"
+        else "counted as zero"
+        if report["kind"] == "count"
+        else "missing"
+    )
 
 
 def file_list(files: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:

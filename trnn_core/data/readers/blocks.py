@@ -55,7 +55,9 @@ def line_blocks(
         if piece and not cut:
             rest += piece
             if len(rest) > LONGEST_LINE:
-                raise TRNNError(f"{name}, line {line}: a line may have at most {LONGEST_LINE:,} bytes. This one is longer; is it the right file?")
+                raise TRNNError(
+                    f"{name}, line {line}: a line may have at most {LONGEST_LINE:,} bytes. This one is longer; is it the right file?"
+                )
             continue
         data = rest + piece[:cut]
         rest = piece[cut:]

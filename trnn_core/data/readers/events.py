@@ -152,7 +152,9 @@ def parse_block(block: Block, job: _Job) -> EventBatch:
     for column in needed:
         at[column], texts[column] = _encoded(table.column(column))
     sift = _Sift(n, block.first_line, job.name, at)
-    days = np.array([_or(layout.read_day(t), NO_DAY) for t in _decoded(texts[layout.date])], np.int64)
+    days = np.array(
+        [NO_DAY if (d := layout.read_day(t)) is None else d for t in _decoded(texts[layout.date])], np.int64
+    )
     sift.drop(layout.date, days == NO_DAY, "unparseable date", texts)
     labels: dict[str, int] = {}
     action = _numbered([rule.label(t) for t in _decoded(texts[rule.column])], labels)
@@ -164,11 +166,13 @@ def parse_block(block: Block, job: _Job) -> EventBatch:
         sift.drop(column, np.array([not p for p in parts[column]], bool), f"no {role} country", texts)
     weights = None
     if job.weigh:
-        weights = np.array([_or(_number(t), np.nan) for t in _decoded(texts[layout.intensity])], np.float64)
+        weights = np.array([_number(t) for t in _decoded(texts[layout.intensity])], np.float64)
         sift.drop(layout.intensity, np.isnan(weights), "intensity is not a number", texts)
     rows = np.flatnonzero(sift.ok)
     key = _keys(job.key, at, texts, rows) if job.key else None
-    source, target, rows, key = _dyads(parts[layout.source], parts[layout.target], at[layout.source], at[layout.target], rows, key)
+    source, target, rows, key = _dyads(
+        parts[layout.source], parts[layout.target], at[layout.source], at[layout.target], rows, key
+    )
     return EventBatch(
         job.name,
         rows + block.first_line,
@@ -200,8 +204,12 @@ def read_table(block: Block, columns: list[str], needed: list[str], name: str) -
         return csv.read_csv(
             pa.py_buffer(block.data),
             read_options=csv.ReadOptions(column_names=columns, use_threads=False, block_size=len(block.data) + 1),
-            parse_options=csv.ParseOptions(delimiter="\t", quote_char=False, ignore_empty_lines=False, invalid_row_handler=stop),
-            convert_options=csv.ConvertOptions(column_types=dict.fromkeys(needed, _TEXT), include_columns=needed, null_values=[]),
+            parse_options=csv.ParseOptions(
+                delimiter="\t", quote_char=False, ignore_empty_lines=False, invalid_row_handler=stop
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(needed, _TEXT), include_columns=needed, null_values=[]
+            ),
         )
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
         if bad:
@@ -233,16 +241,18 @@ class _Sift:
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
-    array = column.chunk(0) if column.num_chunks == 1 else pa.array([], pa.binary()).dictionary_encode() if column.num_chunks == 0 else column.unify_dictionaries().combine_chunks()
+    array = (
+        column.chunk(0)
+        if column.num_chunks == 1
+        else pa.array([], pa.binary()).dictionary_encode()
+        if column.num_chunks == 0
+        else column.unify_dictionaries().combine_chunks()
+    )
     return array.indices.to_numpy(zero_copy_only=False), array.dictionary
 
 
 def _decoded(texts: pa.Array) -> list[str]:
     return [t.decode(errors="replace") for t in texts.to_pylist()]
-
-
-def _or[T](value: T | None, otherwise: T) -> T:
-    return otherwise if value is None else value
 
 
 def _numbered(labels: Sequence[str | None], numbers: dict[str, int]) -> np.ndarray:
@@ -256,15 +266,17 @@ def _countries(text: str, layout: EventLayout, actors: dict[str, int]) -> list[i
     return [actors.setdefault(p, len(actors)) for p in cleaned if p not in layout.missing]
 
 
-def _number(text: str) -> float | None:
+def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        return None
-    return value if np.isfinite(value) else None
+        return np.nan
+    return value if np.isfinite(value) else np.nan
 
 
-def _keys(columns: tuple[str, ...], at: dict[str, np.ndarray], texts: dict[str, pa.Array], rows: np.ndarray) -> np.ndarray:
+def _keys(
+    columns: tuple[str, ...], at: dict[str, np.ndarray], texts: dict[str, pa.Array], rows: np.ndarray
+) -> np.ndarray:
     key = np.zeros(len(rows), np.uint64)
     for column in columns:
         key = combine(key, hash_texts(texts[column])[at[column][rows]])
@@ -328,10 +340,16 @@ def named_columns(line: bytes, name: str, layout: EventLayout) -> tuple[list[str
     columns = [c.strip().strip('"').strip() for c in line.decode(errors="replace").rstrip("\r").split("\t")]
     lacking = [c for c in layout.needs if c not in columns]
     if lacking and len(columns) == 1:
-        raise TRNNError(f"{name}, line 1: {layout.format.upper()} files must be tab separated. No tab in {columns[0][:60]!r}; save it as tab-separated text.")
+        raise TRNNError(
+            f"{name}, line 1: {layout.format.upper()} files must be tab separated. No tab in {columns[0][:60]!r}; save it as tab-separated text."
+        )
     if lacking:
-        raise TRNNError(f"{name}, line 1: the header must name the columns {', '.join(layout.needs)}. Missing: {', '.join(lacking)}.")
+        raise TRNNError(
+            f"{name}, line 1: the header must name the columns {', '.join(layout.needs)}. Missing: {', '.join(lacking)}."
+        )
     doubled = [c for c in layout.needs if columns.count(c) > 1]
     if doubled:
-        raise TRNNError(f"{name}, line 1: each column must be named once. Got {doubled[0]!r} {columns.count(doubled[0])} times.")
+        raise TRNNError(
+            f"{name}, line 1: each column must be named once. Got {doubled[0]!r} {columns.count(doubled[0])} times."
+        )
     return [c if columns.index(c) == i else f"{c} #{i + 1}" for i, c in enumerate(columns)], True

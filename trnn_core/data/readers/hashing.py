@@ -69,7 +69,7 @@ def first_rows(h: np.ndarray) -> np.ndarray:
     """
     first = np.zeros(len(h), bool)
     rows = np.arange(len(h))
-    bits = max(int(len(h)).bit_length() + 1, 4)
+    bits = max(len(h).bit_length() + 1, 4)
     owner = np.empty(1 << bits, np.int64)
     for multiplier in _MULTIPLIERS:
         keys = h[rows]

@@ -52,7 +52,12 @@ def cameo_rule(column: str, options: ImportOptions) -> ActionRule:
         return ActionRule(column, lambda t: _clean(t) if root(_clean(t)) else None, (), _NOT_CAMEO)
     groups: dict[str, str] = wanted  # type: ignore[assignment]
     order = tuple(dict.fromkeys(groups.values()))
-    return ActionRule(column, lambda t: grouped(_clean(t), groups) if root(_clean(t)) else None, order, "not in the grouping of actions")
+    return ActionRule(
+        column,
+        lambda t: grouped(_clean(t), groups) if root(_clean(t)) else None,
+        order,
+        "not in the grouping of actions",
+    )
 
 
 def _clean(text: str) -> str:

@@ -54,7 +54,9 @@ def find_inputs(path_or_paths: str | Path | Iterable[str | Path], options: Impor
     for item in given:
         path = allowed_path(item, options.allowed_root)
         inputs += [i for file in _files(path, options.allowed_root) for i in _unwrap(file, options)]
-    doubled = next((i.name for n, i in enumerate(inputs) if (i.path, i.member) in {(o.path, o.member) for o in inputs[:n]}), None)
+    doubled = next(
+        (i.name for n, i in enumerate(inputs) if (i.path, i.member) in {(o.path, o.member) for o in inputs[:n]}), None
+    )
     if doubled:
         raise TRNNError(f"Each file must be given once. Got {doubled} twice.")
     return inputs
@@ -66,7 +68,9 @@ def allowed_path(item: str | Path, root: Path | None) -> Path:
         path = Path(item)
         real = path.resolve()
         if root is not None and not real.is_relative_to(Path(root).resolve()):
-            raise TRNNError(f"{path.name}: must lie inside the allowed folder. It does not; copy it there or upload it.")
+            raise TRNNError(
+                f"{path.name}: must lie inside the allowed folder. It does not; copy it there or upload it."
+            )
         if not real.exists():
             raise TRNNError(f"There must be a file or folder {path}. Nothing is there; check the name.")
     except (OSError, ValueError, RuntimeError) as e:
@@ -90,7 +94,11 @@ def _files(path: Path, root: Path | None) -> list[Path]:
 def _is_beside(name: str) -> bool:
     """Files that travel with data without being data."""
     parts = name.lower().split("/")
-    return any(p.startswith((".", "__macosx")) for p in parts) or parts[-1].startswith(_SKIPPED) or parts[-1] == "thumbs.db"
+    return (
+        any(p.startswith((".", "__macosx")) for p in parts)
+        or parts[-1].startswith(_SKIPPED)
+        or parts[-1] == "thumbs.db"
+    )
 
 
 def _unwrap(path: Path, options: ImportOptions) -> list[Input]:
