@@ -112,8 +112,15 @@ def _identities(
     names = aggregator.actors.names
     resolution = None
     if options.countries is not False:
-        resolution = resolve_many(names, reading.scheme or options.scheme, options.corrections)
-        if options.countries is None and reading.format == "table" and len(resolution.unknown) > len(names) / 2:
+        scheme = options.scheme or reading.scheme
+        resolution = resolve_many(names, scheme, options.corrections)
+        if "NA" in names and scheme is None and resolution.scheme == "iso2":
+            resolution = resolve_many(names, "iso2", options.corrections)  # among ISO codes NA is Namibia
+        if (
+            options.countries is None
+            and reading.format in ("table", "tns")
+            and len(resolution.unknown) > len(names) / 2
+        ):
             resolution = None  # not a table of countries: its own names stay
     mapping = resolution.mapping if resolution is not None else dict(options.corrections)
     numbers: dict[str, int] = {}
@@ -171,7 +178,7 @@ def _periods(aggregator: Aggregator, reading: Reading, options: ImportOptions) -
     late, early = int(days[0] - starts[0]), int(starts[3] - 1 - days[1])
     missing = {first: late}
     missing[last] = missing.get(last, 0) + early
-    partial = []
+    partial: list[dict[str, Any]] = []
     for index, begin, end in ((first, starts[0], starts[1]), (last, starts[2], starts[3])):
         known = any(p["period"] == str(begin.astype("datetime64[D]")) for p in partial)
         if missing[index] > 0 and not reading.whole_periods and not known:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
+import numpy as np
 import pyarrow as pa
 
 from trnn_core.errors import TRNNError
@@ -67,7 +68,7 @@ def line_blocks(
             data += b"\n"
         text, latin = _settle_encoding(data, name, line, encoding, latin_fallback)
         yield Block(text, line, n_read - len(rest), latin)
-        line += data.count(b"\n")
+        line += int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
         if not piece:
             return
 

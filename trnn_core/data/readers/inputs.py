@@ -154,10 +154,10 @@ def open_input(source: Input, options: ImportOptions) -> Iterator[IO[bytes]]:
                 yield file
         elif source.wrapping == "gzip":
             with gzip.open(source.path, "rb") as file:
-                yield io.BufferedReader(_Guarded(file, source, options.max_bytes), 1 << 20)  # type: ignore[type-var]
+                yield io.BufferedReader(_Guarded(file, source, options.max_bytes), 1 << 20)  # type: ignore[type-var, arg-type]
         else:
             with zipfile.ZipFile(source.path) as archive, archive.open(source.member) as file:
-                yield io.BufferedReader(_Guarded(file, source, options.max_bytes), 1 << 20)  # type: ignore[type-var]
+                yield io.BufferedReader(_Guarded(file, source, options.max_bytes), 1 << 20)  # type: ignore[type-var, arg-type]
     except (zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, NotImplementedError, KeyError) as e:
         raise TRNNError(f"{source.name}: must unpack without errors. It is damaged or cut short ({e}).") from e
     except OSError as e:
