@@ -1,0 +1,155 @@
+"""Laws that hold for every chart, then those of single ones. A new chart adds its line to CHARTS."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from trnn_core.charts.bars import before_after, ranking
+from trnn_core.charts.heatmap import heatmap
+from trnn_core.charts.lines import Fan, activity, best_epoch, dyad_history, loss_curve
+from trnn_core.charts.network import Edge, network, strongest
+from trnn_core.charts.order import LAYOUTS, ORDERS, order_actors, place_actors, ties
+from trnn_core.charts.theme import DARK, LIGHT, colour_at
+from trnn_core.errors import TRNNError
+
+HISTORY = pd.DataFrame({"epoch": [1, 2, 3], "train_loss": [0.9, 0.5, 0.4], "val_loss": [0.8, 0.6, 0.7]})
+
+
+def week(series):
+    return np.asarray(series.values[-1, :, :, 0], dtype=float)
+
+
+def fan(series):
+    return Fan(series.next_dates(2), np.array([2.0, 3.0]), np.array([0.0, 1.0]), np.array([5.0, 7.0]))
+
+
+# One line per chart: its name -> how it is drawn for a series.
+CHARTS = {
+    "heatmap": lambda s, d: heatmap(week(s), s.actors, "H", simulated=s.source.simulated, dark=d),
+    "heatmap of changes": lambda s, d: heatmap(
+        week(s) - 2, s.actors, "C", kind="change", simulated=s.source.simulated, dark=d
+    ),
+    "network": lambda s, d: network(week(s), s.actors, place_actors(s), "N", simulated=s.source.simulated, dark=d),
+    "activity": lambda s, d: activity(s, dark=d, mark=3),
+    "dyad history": lambda s, d: dyad_history(s, 0, 1, 0, fan=fan(s), dark=d),
+    "loss": lambda s, d: loss_curve(HISTORY, simulated=s.source.simulated, dark=d),
+    "ranking": lambda s, d: ranking(
+        s.actors, s.values.sum((0, 2, 3)), "R", unit="events", simulated=s.source.simulated, dark=d
+    ),
+    "before and after": lambda s, d: before_after(
+        s.values, np.log1p(s.values), "log1p", simulated=s.source.simulated, dark=d
+    ),
+}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("chart", CHARTS)
+def test_every_chart_has_a_title_says_simulated_and_lets_no_tag_through(chart, dark, small_series) -> None:
+    figure = CHARTS[chart](small_series, dark)
+    assert isinstance(figure, go.Figure)
+    assert figure.layout.title.text
+    assert "SIMULATED" in figure.layout.title.subtitle.text
+    assert "<script" not in json.dumps(figure.to_plotly_json(), default=str)
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_axes_that_are_seen_are_labelled(chart, small_series) -> None:
+    layout = CHARTS[chart](small_series, False).layout
+    if layout.xaxis.visible is not False:
+        assert layout.xaxis.title.text
+
+
+def test_changes_are_coloured_symmetrically_around_zero(small_series) -> None:
+    figure = heatmap(week(small_series) - 2, small_series.actors, "C", kind="change", simulated=False)
+    assert figure.data[0].zmin == -figure.data[0].zmax
+    for side in (LIGHT, DARK):
+        assert len(side.changes) % 2 == 1
+
+
+def brightness(colour: str) -> float:
+    r, g, b = (int(x) for x in colour[4:-1].split(","))
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+@pytest.mark.parametrize("side", [LIGHT, DARK])
+def test_more_events_are_always_further_from_the_ground_in_brightness(side) -> None:
+    steps = np.array([brightness(colour_at(side.counts, x)) for x in np.linspace(0, 1, 30)])
+    assert (np.diff(steps) < 0).all() if side is LIGHT else (np.diff(steps) > 0).all()
+
+
+def test_a_click_on_the_heatmap_carries_the_actors_of_the_cell_whatever_the_order(small_series) -> None:
+    matrix, order = week(small_series), order_actors(small_series, "activity")
+    squares = heatmap(matrix, small_series.actors, "H", order=order, simulated=True).data[1]
+    for x, y, (i, j), text in zip(squares.x, squares.y, squares.customdata, squares.text, strict=True):
+        assert (order[y], order[x]) == (i, j)
+        assert text.startswith("<b>") and "→" in text
+    assert {tuple(c) for c in squares.customdata} == {(i, j) for i in range(6) for j in range(6)}
+
+
+def test_a_matrix_of_the_wrong_size_is_refused_with_both_sizes(small_series) -> None:
+    with pytest.raises(TRNNError, match=r"6 x 6.*\(5, 6\)"):
+        heatmap(np.zeros((5, 6)), small_series.actors, "H", simulated=True)
+
+
+@pytest.mark.parametrize("by", ORDERS)
+def test_an_order_is_a_permutation(by, small_series) -> None:
+    assert sorted(order_actors(small_series, by)) == list(range(6))
+
+
+def test_similarity_puts_two_blocs_side_by_side(small_series) -> None:
+    values = np.zeros((60, 6, 6, 4))
+    for bloc in ([0, 3, 5], [1, 2, 4]):
+        values[np.ix_(range(60), bloc, bloc, range(4))] = 5.0
+    order = order_actors(type(small_series)(values, small_series.dates, small_series.actors, small_series.actions))
+    assert {frozenset(order[:3]), frozenset(order[3:])} == {frozenset({0, 3, 5}), frozenset({1, 2, 4})}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_places_are_fixed_distinct_and_within_the_frame(layout, small_series) -> None:
+    once, again = place_actors(small_series, layout), place_actors(small_series, layout)
+    assert np.array_equal(once, again)
+    assert np.abs(once).max() <= 1 + 1e-9
+    gaps = np.linalg.norm(once[:, None] - once[None], axis=2) + 9 * np.eye(6)
+    assert gaps.min() > 0.2
+
+
+def test_ties_are_symmetric_and_ignore_missing_cells(small_series) -> None:
+    values = small_series.values.copy()
+    values[0] = np.nan
+    tied = ties(type(small_series)(values, small_series.dates, small_series.actors, small_series.actions))
+    assert np.array_equal(tied, tied.T) and np.isfinite(tied).all()
+
+
+def test_the_network_draws_the_strongest_edges_and_no_loops() -> None:
+    matrix = np.array([[9.0, 1.0, 5.0], [0.0, 9.0, -7.0], [2.0, np.nan, 9.0]])
+    assert [(e.source, e.target) for e in strongest(matrix, top=2)] == [(1, 2), (0, 2)]
+    assert [(e.source, e.target) for e in strongest(matrix, top=None, threshold=2)] == [(1, 2), (0, 2), (2, 0)]
+    assert strongest(matrix, ego=0, top=None) == [Edge(0, 2, 5.0), Edge(2, 0, 2.0), Edge(0, 1, 1.0)]
+
+
+def test_a_network_without_edges_still_shows_its_countries(small_series) -> None:
+    figure = network(np.zeros((6, 6)), small_series.actors, place_actors(small_series), "N", simulated=True)
+    assert figure.data[-1].text[0] == "France"
+
+
+def test_the_fan_starts_at_the_last_observation_and_spans_the_interval(small_series) -> None:
+    figure = dyad_history(small_series, 0, 1, 0, fan=fan(small_series))
+    band = next(t for t in figure.data if t.name == "90% interval")
+    assert band.y[0] == band.y[-1] == small_series.values[-1, 0, 1, 0]
+    assert max(band.y[1:3]) == 7.0 and min(band.y[3:5]) == 0.0
+
+
+def test_nan_is_never_the_best_epoch() -> None:
+    assert best_epoch(HISTORY) == (2, 0.6)
+    assert best_epoch(pd.DataFrame({"epoch": [1], "val_loss": [float("nan")]})) is None
+    assert best_epoch(pd.DataFrame({"epoch": [1]})) is None
+
+
+def test_a_loss_curve_of_a_run_that_has_only_begun_is_drawn() -> None:
+    empty = pd.DataFrame({"epoch": [], "train_loss": [], "val_loss": []})
+    assert loss_curve(empty, simulated=False).layout.title.text == "<b>Loss</b>"

@@ -1,0 +1,77 @@
+"""Rankings and distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from trnn_core.charts.theme import finish, number, palette, plain
+
+
+def ranking(
+    names: Sequence[str],
+    values: Sequence[float],
+    title: str,
+    *,
+    unit: str,
+    simulated: bool,
+    dark: bool = False,
+    height: int = 340,
+) -> go.Figure:
+    """Horizontal bars, the largest on top, each with its figure."""
+    colours = palette(dark)
+    order = np.argsort(values, kind="stable")
+    figure = go.Figure(
+        go.Bar(
+            x=[float(values[i]) for i in order],
+            y=[plain(names[i]) for i in order],
+            orientation="h",
+            marker={"color": colours.node},
+            text=[number(float(values[i])) for i in order],
+            textposition="auto",
+            hoverinfo="skip",
+            cliponaxis=False,
+        )
+    )
+    figure.update_xaxes(title=unit, rangemode="tozero")
+    figure.update_yaxes(showgrid=False)
+    return finish(figure, title, simulated=simulated, dark=dark, height=height, margin=(10, 20, 60, 40))
+
+
+def before_after(
+    before: np.ndarray, after: np.ndarray, transform: str, *, simulated: bool, dark: bool = False, height: int = 320
+) -> go.Figure:
+    """Two histograms side by side: the values as they came, and as the network sees them."""
+    from plotly.subplots import make_subplots
+
+    colours = palette(dark)
+    figure = make_subplots(rows=1, cols=2, horizontal_spacing=0.1)
+    for column, (values, colour, title) in enumerate(
+        ((before, colours.lines[6], "value as observed"), (after, colours.node, f"after {transform}")), start=1
+    ):
+        shown = np.asarray(values, dtype=float).ravel()
+        shown = shown[np.isfinite(shown)]
+        heights, edges = np.histogram(shown, bins=40)
+        figure.add_bar(
+            x=(edges[1:] + edges[:-1]) / 2,
+            y=heights,
+            width=np.diff(edges),
+            marker={"color": colour, "line": {"width": 0}},
+            row=1,
+            col=column,
+            hovertemplate="%{x:.3g}: %{y:,} cells<extra></extra>",
+        )
+        figure.update_xaxes(title=plain(title), row=1, col=column)
+        figure.update_yaxes(title="cells, log scale" if column == 1 else None, type="log", row=1, col=column)
+    finish(
+        figure,
+        "What the network sees",
+        subtitle=f"distribution of all cells before and after {transform}",
+        simulated=simulated,
+        dark=dark,
+        height=height,
+        margin=(60, 12, 60, 44),
+    )
+    return figure.update_layout(showlegend=False)

@@ -1,0 +1,123 @@
+"""Who does how much to whom, as a matrix that can be clicked.
+
+Plotly's heatmaps report no clicks in the dashboard, so transparent squares lie on top and carry (source, target).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from trnn_core.charts.theme import count_ticks, finish, number, palette, plain, scale
+from trnn_core.errors import TRNNError
+
+Kind = Literal["count", "change", "value"]
+MANY = 60  # above this many actors the squares are drawn by WebGL and labels get thinner
+
+
+def heatmap(
+    matrix: np.ndarray,
+    actors: Sequence[str],
+    title: str,
+    *,
+    kind: Kind = "count",
+    unit: str = "events",
+    order: Sequence[int] | None = None,
+    simulated: bool,
+    subtitle: str = "",
+    dark: bool = False,
+    height: int | None = None,
+    largest: float | None = None,
+    details: np.ndarray | None = None,
+) -> go.Figure:
+    """Rows act, columns are acted upon. `largest` keeps the colours comparable from week to week.
+
+    matrix   (N, M), NaN where not observed; counts are coloured on a log1p scale, changes symmetrically around zero
+    details  (N, M) of text, shown in the hover under the figure
+    """
+    n = len(actors)
+    if matrix.shape != (n, n):
+        raise TRNNError(f"The matrix must be {n} x {n}, one row and column per actor. Got {matrix.shape} instead.")
+    places = np.arange(n) if order is None else np.asarray(order)
+    values = np.asarray(matrix, dtype=float)[np.ix_(places, places)]
+    names = [actors[int(i)] for i in places]
+    colours = palette(dark)
+    figure = go.Figure(
+        [_cells(values, kind, unit, colours, largest), _squares(values, names, places, kind, unit, details)]
+    )
+    step = 1 if n <= MANY else max(1, n // 50)
+    ticks = {
+        "tickvals": list(range(0, n, step)),
+        "ticktext": [plain(_short(a)) for a in names[::step]],
+        "tickfont": {"size": 11 if n <= 30 else 9},
+    }
+    figure.update_xaxes(
+        **ticks, tickangle=-60, showgrid=False, zeroline=False, range=[-0.5, n - 0.5], title="receiver", ticks=""
+    )
+    figure.update_yaxes(**ticks, showgrid=False, zeroline=False, range=[n - 0.5, -0.5], title="sender", ticks="")
+    tall = height or min(max(22 * n + 190, 360), 760)
+    finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=tall, margin=(90, 10, 60, 90))
+    figure.update_layout(showlegend=False, clickmode="event+select", dragmode=False)
+    return figure
+
+
+def _cells(values: np.ndarray, kind: Kind, unit: str, colours, largest: float | None) -> go.Heatmap:
+    finite = np.abs(values[np.isfinite(values)])
+    top = float(largest if largest is not None else finite.max(initial=0)) or 1.0
+    bar = {"thickness": 12, "outlinewidth": 0, "title": {"text": unit, "side": "right"}, "len": 0.9}
+    if kind == "count":
+        ticks, texts = count_ticks(top)
+        return go.Heatmap(
+            z=np.log1p(np.maximum(values, 0)), zmin=0, zmax=float(np.log1p(top)), colorscale=scale(colours.counts), hoverinfo="skip",
+            colorbar={**bar, "tickvals": ticks, "ticktext": texts}, xgap=1, ygap=1,
+        )  # fmt: skip
+    if kind == "change":
+        return go.Heatmap(
+            z=values,
+            zmin=-top,
+            zmax=top,
+            colorscale=scale(colours.changes),
+            hoverinfo="skip",
+            colorbar=bar,
+            xgap=1,
+            ygap=1,
+        )
+    low = float(np.nanmin(values)) if finite.size else 0.0
+    return go.Heatmap(
+        z=values,
+        zmin=min(low, 0.0),
+        zmax=top,
+        colorscale=scale(colours.counts),
+        hoverinfo="skip",
+        colorbar=bar,
+        xgap=1,
+        ygap=1,
+    )
+
+
+def _squares(
+    values: np.ndarray, names: list[str], places: np.ndarray, kind: Kind, unit: str, details: np.ndarray | None
+):
+    """Transparent markers; `customdata` is the pair of actor positions, in the series' own order."""
+    n = len(names)
+    rows, cols = np.divmod(np.arange(n * n), n)
+    texts = [
+        f"<b>{plain(names[i])} → {plain(names[j])}</b><br>{number(values[i, j], signed=kind == 'change')} {plain(unit)}"
+        + (f"<br>{plain(details[places[i], places[j]])}" if details is not None else "")
+        for i, j in zip(rows, cols, strict=True)
+    ]
+    draw = go.Scattergl if n > MANY else go.Scatter
+    side = max(4, min(24, 560 // n))
+    return draw(
+        x=cols, y=rows, mode="markers", hoverinfo="text", text=texts, name="",
+        customdata=np.stack([places[rows], places[cols]], axis=1),
+        marker={"symbol": "square", "size": side, "opacity": 0},
+        selected={"marker": {"opacity": 0.0}}, unselected={"marker": {"opacity": 0}},
+    )  # fmt: skip
+
+
+def _short(name: str, length: int = 22) -> str:
+    return name if len(name) <= length else name[: length - 1] + "…"

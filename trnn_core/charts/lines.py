@@ -1,0 +1,178 @@
+"""Things over time: activity, one dyad with its forecast fan, the loss of a training, a sparkline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from trnn_core.charts.theme import fade, finish, number, palette, plain
+from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
+
+
+@dataclass(frozen=True)
+class Fan:
+    """A forecast of one dyad and action: dates (H,), its middle, and its interval at the level given."""
+
+    dates: np.ndarray
+    middle: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    level: float = 0.9
+
+
+def unit_of(series: RelationalSeries) -> str:
+    return f"events per {series.period}" if series.source.kind == "count" else "value"
+
+
+def _time_title(series: RelationalSeries) -> str:
+    return "day" if series.period == "day" else f"{series.period} (its first day)"
+
+
+def activity(series: RelationalSeries, *, dark: bool = False, mark: int | None = None, height: int = 330) -> go.Figure:
+    """All events of each action, period by period; `mark` draws a line at one period."""
+    colours = palette(dark)
+    figure = go.Figure()
+    for k, action in enumerate(series.actions):
+        total = np.nansum(series.values[..., k], axis=(1, 2))
+        seen = series.observed[..., k].any(axis=(1, 2))
+        figure.add_scatter(
+            x=series.dates, y=np.where(seen, total, np.nan), name=plain(action), mode="lines",
+            line={"width": 1.5, "color": colours.lines[k % len(colours.lines)]},
+            hovertemplate="%{x|%d %b %Y}: %{y:,.0f}<extra>" + plain(action) + "</extra>",
+        )  # fmt: skip
+    if mark is not None:
+        figure.add_vline(x=str(series.dates[mark]), line={"color": colours.faint, "width": 1, "dash": "dot"})
+    figure.update_yaxes(title=unit_of(series), rangemode="tozero")
+    figure.update_xaxes(title=_time_title(series))
+    return finish(
+        figure,
+        "Activity over time",
+        simulated=series.source.simulated,
+        dark=dark,
+        height=height,
+        margin=(60, 12, 92, 40),
+    )
+
+
+def dyad_history(
+    series: RelationalSeries,
+    source: int,
+    target: int,
+    action: int,
+    *,
+    fan: Fan | None = None,
+    last: int | None = 104,
+    dark: bool = False,
+    height: int = 380,
+) -> go.Figure:
+    """What one actor did to another, and, as a fan, what is expected next."""
+    colours = palette(dark)
+    cut = slice(-last, None) if last else slice(None)
+    dates, values = series.dates[cut], np.asarray(series.values[cut, source, target, action], dtype=float)
+    figure = go.Figure()
+    figure.add_scatter(
+        x=dates, y=values, mode="lines+markers", name="observed",
+        line={"color": colours.node, "width": 1.5, "shape": "linear"}, marker={"size": 3.5},
+        hovertemplate="%{x|%d %b %Y}: %{y:,.3~g}<extra>observed</extra>",
+    )  # fmt: skip
+    if fan is not None:
+        _add_fan(figure, fan, dates[-1], float(values[-1]), colours.lines[1])
+    unit = unit_of(series)
+    figure.update_yaxes(title=unit, rangemode="tozero" if series.source.kind == "count" else "normal")
+    figure.update_xaxes(title=_time_title(series))
+    return finish(
+        figure, f"{series.actors[source]} → {series.actors[target]}",
+        subtitle=f"{series.actions[action]}, {unit}" + ("" if fan is None else f"; shaded: {fan.level:.0%} interval"),
+        simulated=series.source.simulated, dark=dark, height=height, margin=(60, 16, 92, 40),
+    )  # fmt: skip
+
+
+def _add_fan(figure: go.Figure, fan: Fan, last_date: np.datetime64, last_value: float, colour: str) -> None:
+    anchor = last_value if np.isfinite(last_value) else float(fan.middle[0])
+    dates = np.concatenate([[last_date], fan.dates])
+    lower, upper, middle = (np.concatenate([[anchor], part]) for part in (fan.lower, fan.upper, fan.middle))
+    figure.add_scatter(
+        x=np.concatenate([dates, dates[::-1]]), y=np.concatenate([upper, lower[::-1]]), fill="toself", mode="lines",
+        fillcolor=fade(colour, 0.22), line={"width": 0}, hoverinfo="skip", name=f"{fan.level:.0%} interval",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=dates,
+        y=middle,
+        mode="lines",
+        line={"color": colour, "width": 2, "dash": "dot"},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    figure.add_scatter(
+        x=fan.dates, y=fan.middle, mode="markers", name="forecast", marker={"size": 8, "color": colour},
+        text=[f"{number(m)} ({number(a)} to {number(b)})" for m, a, b in zip(fan.middle, fan.lower, fan.upper, strict=True)],
+        hovertemplate="%{x|%d %b %Y}: %{text}<extra>forecast</extra>",
+        error_y={"type": "data", "symmetric": False, "array": fan.upper - fan.middle, "arrayminus": fan.middle - fan.lower, "color": colour, "thickness": 1.5, "width": 5},
+    )  # fmt: skip
+
+
+def loss_curve(
+    history: pd.DataFrame,
+    *,
+    simulated: bool,
+    log: bool = True,
+    smoothing: float = 0.0,
+    others: Sequence[tuple[str, pd.DataFrame]] = (),
+    dark: bool = False,
+    height: int = 380,
+) -> go.Figure:
+    """Training and validation loss by epoch, the best epoch marked; earlier runs faintly behind."""
+    if not 0 <= smoothing < 1:
+        raise TRNNError(f"Smoothing must be from 0 (none) to below 1. Got {smoothing} instead.")
+    colours = palette(dark)
+    figure = go.Figure()
+    for name, other in others:
+        figure.add_scatter(
+            x=other["epoch"],
+            y=other["val_loss"],
+            mode="lines",
+            name=plain(name),
+            line={"width": 1, "color": fade(colours.faint, 0.6)},
+        )
+    for i, (column, name) in enumerate((("train_loss", "training"), ("val_loss", "validation"))):
+        values = history[column].astype(float) if column in history else pd.Series(dtype=float)
+        if values.notna().any():
+            shown = values.ewm(alpha=1 - smoothing).mean() if smoothing else values
+            figure.add_scatter(
+                x=history["epoch"], y=shown, mode="lines+markers" if len(history) < 40 else "lines", name=name,
+                line={"width": 2, "color": colours.lines[i]}, marker={"size": 4},
+                hovertemplate="epoch %{x}: %{y:.5g}<extra>" + name + "</extra>",
+            )  # fmt: skip
+    best = best_epoch(history)
+    if best is not None:
+        figure.add_scatter(
+            x=[best[0]], y=[best[1]], mode="markers", name=f"best, epoch {best[0]}",
+            marker={"symbol": "star", "size": 13, "color": colours.lines[4], "line": {"width": 1, "color": colours.ink}},
+        )  # fmt: skip
+    figure.update_yaxes(
+        type="log" if log else "linear", title="loss (l)" + (", log scale" if log else ""), exponentformat="power"
+    )
+    figure.update_xaxes(title="epoch", rangemode="tozero")
+    finish(figure, "Loss", simulated=simulated, dark=dark, height=height, margin=(60, 12, 92, 40))
+    figure.update_layout(uirevision="loss")
+    return figure
+
+
+def best_epoch(history: pd.DataFrame) -> tuple[int, float] | None:
+    """The epoch of lowest validation loss, and that loss; NaN is never the best.
+
+    >>> best_epoch(pd.DataFrame({"epoch": [1, 2, 3], "val_loss": [0.4, 0.3, float("nan")]}))
+    (2, 0.3)
+    """
+    if "val_loss" not in history:
+        return None
+    losses = history["val_loss"].to_numpy(dtype=float)
+    if not np.isfinite(losses).any():
+        return None
+    row = int(np.where(np.isfinite(losses), losses, np.inf).argmin())
+    return int(history["epoch"].iloc[row]), float(losses[row])
