@@ -40,22 +40,27 @@ class DataConfig(Settings):
 
     section = "data"
 
-    path: str | None = Field(None, description="the file the series came from, for the record")
-    fingerprint: str | None = Field(None, description="SHA-256 of the series; a recipe run on other data says so")
-    actors: tuple[str, ...] | None = Field(None, description="the countries to keep; none given keeps all")
-    actions: tuple[str, ...] | None = Field(None, description="the actions to keep; none given keeps all")
-    transform: str = Field("log1p", description="scale the network works on: " + ", ".join(transforms.NAMES))
-    slices: tuple[str, ...] = Field(("direct",), description="explanatory slices: " + ", ".join(designs.BASES))
-    window: int = Field(7, ge=1, le=520, description="periods per window, T of Sec. IV")
+    path: str | None = Field(default=None, description="the file the series came from, for the record")
+    fingerprint: str | None = Field(
+        default=None, description="SHA-256 of the series; a recipe run on other data says so"
+    )
+    actors: tuple[str, ...] | None = Field(default=None, description="the countries to keep; none given keeps all")
+    actions: tuple[str, ...] | None = Field(default=None, description="the actions to keep; none given keeps all")
+    transform: str = Field(default="log1p", description="scale the network works on: " + ", ".join(transforms.NAMES))
+    slices: tuple[str, ...] = Field(default=("direct",), description="explanatory slices: " + ", ".join(designs.BASES))
+    window: int = Field(default=7, ge=1, le=520, description="periods per window, T of Sec. IV")
     design: Design = Field(
-        "many-to-one",
+        default="many-to-one",
         description="a prediction after the last step (Case I), at every step (Case II), or one long series (eq. 14)",
     )
     validation: float = Field(
-        0.1, ge=0.0, lt=1.0, description="share of the periods, before the test ones, that choose the best epoch"
+        default=0.1,
+        ge=0.0,
+        lt=1.0,
+        description="share of the periods, before the test ones, that choose the best epoch",
     )
-    test: float = Field(0.1, ge=0.0, lt=1.0, description="share of the last periods, never used in training")
-    diagonal: bool = Field(False, description="whether acts of a country towards itself are learnt and scored")
+    test: float = Field(default=0.1, ge=0.0, lt=1.0, description="share of the last periods, never used in training")
+    diagonal: bool = Field(default=False, description="whether acts of a country towards itself are learnt and scored")
 
     @field_validator("transform")
     @classmethod
@@ -80,41 +85,49 @@ class TrainConfig(Settings):
 
     section = "train"
 
-    epochs: int = Field(100, ge=1, le=1_000_000, description="passes over the training windows")
-    batch_size: int = Field(61, ge=1, le=100_000, description="consecutive windows per step; they share work")
-    optimiser: Optimiser = Field("adam", description="how a gradient becomes a step")
-    learning_rate: float = Field(0.01, gt=0.0, le=10.0, description="size of a step")
-    momentum: float = Field(0.0, ge=0.0, lt=1.0, description="share of the last step kept (SGD, RMSprop)")
+    epochs: int = Field(default=100, ge=1, le=1_000_000, description="passes over the training windows")
+    batch_size: int = Field(default=61, ge=1, le=100_000, description="consecutive windows per step; they share work")
+    optimiser: Optimiser = Field(default="adam", description="how a gradient becomes a step")
+    learning_rate: float = Field(default=0.01, gt=0.0, le=10.0, description="size of a step")
+    momentum: float = Field(default=0.0, ge=0.0, lt=1.0, description="share of the last step kept (SGD, RMSprop)")
     weight_decay: float = Field(
-        0.0, ge=0.0, le=1.0, description="shrinks all weights at each step (AdamW, SGD, Adam, RMSprop)"
+        default=0.0, ge=0.0, le=1.0, description="shrinks all weights at each step (AdamW, SGD, Adam, RMSprop)"
     )
-    schedule: Schedule = Field("constant", description="how the learning rate changes over the epochs")
+    schedule: Schedule = Field(default="constant", description="how the learning rate changes over the epochs")
     schedule_step: int = Field(
-        100, ge=1, description="epochs between drops (step), epochs without progress before one (plateau)"
+        default=100, ge=1, description="epochs between drops (step), epochs without progress before one (plateau)"
     )
     schedule_factor: float = Field(
-        0.5,
+        default=0.5,
         gt=0.0,
         le=1.0,
         description="what is left of the rate after a drop (step, plateau); share left at the end (cosine)",
     )
-    warmup: int = Field(0, ge=0, description="first epochs in which the learning rate grows from near zero")
+    warmup: int = Field(default=0, ge=0, description="first epochs in which the learning rate grows from near zero")
     regularisation: float = Field(
-        0.01, ge=0.0, description="lambda of Sec. IV, times the sum of squares of all W and U"
+        default=0.01, ge=0.0, description="lambda of Sec. IV, times the sum of squares of all W and U"
     )
     regularisation_per: Literal["window", "cell"] = Field(
-        "window",
+        default="window",
         description="whether lambda stands beside the loss of a whole window (sum over cells, as eq. 15-16) or of a single cell",
     )
-    clip_norm: float | None = Field(None, gt=0.0, description="longest gradient allowed; none given clips nothing")
-    patience: int | None = Field(
-        None, ge=1, description="epochs without a better validation loss before stopping; none given never stops early"
+    clip_norm: float | None = Field(
+        default=None, gt=0.0, description="longest gradient allowed; none given clips nothing"
     )
-    min_delta: float = Field(0.0, ge=0.0, description="improvement of the validation loss that counts as better")
-    seed: int = Field(0, ge=0, lt=2**63, description="start of all random numbers")
-    threads: int = Field(1, ge=1, le=256, description="processor threads of the job; more is not always faster")
-    precision: Literal["float32", "float64"] = Field("float32", description="number format of the computation")
-    checkpoint_every: int = Field(1, ge=1, description="epochs between checkpoints; the best epoch is always saved")
+    patience: int | None = Field(
+        default=None,
+        ge=1,
+        description="epochs without a better validation loss before stopping; none given never stops early",
+    )
+    min_delta: float = Field(
+        default=0.0, ge=0.0, description="improvement of the validation loss that counts as better"
+    )
+    seed: int = Field(default=0, ge=0, lt=2**63, description="start of all random numbers")
+    threads: int = Field(default=1, ge=1, le=256, description="processor threads of the job; more is not always faster")
+    precision: Literal["float32", "float64"] = Field(default="float32", description="number format of the computation")
+    checkpoint_every: int = Field(
+        default=1, ge=1, description="epochs between checkpoints; the best epoch is always saved"
+    )
 
     @model_validator(mode="after")
     def _warmup_ends(self) -> Self:
@@ -133,10 +146,10 @@ class Recipe(Settings):
     trnn_core.errors.TRNNError: Unknown setting 'train.epoch'; did you mean 'train.epochs'?
     """
 
-    preset: str | None = Field(None, description="the preset this recipe began with")
-    data: DataConfig = Field(default_factory=DataConfig)
-    model: ModelConfig = Field(default_factory=ModelConfig)
-    train: TrainConfig = Field(default_factory=TrainConfig)
+    preset: str | None = Field(default=None, description="the preset this recipe began with")
+    data: DataConfig = DataConfig()
+    model: ModelConfig = ModelConfig()
+    train: TrainConfig = TrainConfig()
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

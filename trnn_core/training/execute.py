@@ -50,4 +50,3 @@ def train_run(
             }
         recorder.finish(fitted.outcome, fitted.message, files)
     return run.status()
-

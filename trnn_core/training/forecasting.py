@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from trnn_core.data.windows import Part
 from trnn_core.training.predictor import Predictor
 from trnn_core.training.runs import Run
 from trnn_core.training.trainer import Fitted
@@ -109,7 +110,7 @@ def make_forecast(predictor: Predictor, errors: list[Errors], meta: dict[str, An
 def validation_errors(predictor: Predictor, horizon: int) -> tuple[list[Errors], str]:
     """Error tables for horizons 1 .. horizon, and in words where they come from."""
     prepared = predictor.prepared
-    part = "validation" if len(prepared.split.validation) else "train"
+    part: Part = "validation" if len(prepared.split.validation) else "train"
     targets, point = predictor.one_step(part)
     if part == "train":
         targets, point = targets[-60:], point[-60:]

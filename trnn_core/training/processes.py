@@ -83,7 +83,7 @@ def _boot() -> str:
 
 def _place() -> str:
     try:
-        return f"{platform.node()}/{os.stat('/proc/self/ns/pid').st_ino}"
+        return f"{platform.node()}/{Path('/proc/self/ns/pid').stat().st_ino}"
     except OSError:
         return platform.node()
 

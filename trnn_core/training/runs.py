@@ -219,13 +219,15 @@ def load_run(run_id: str, store: str | Path = "runs") -> Run:
     """The run of that id in a store."""
     folder = Path(store) / check_run_id(run_id)
     if not (folder / "config.json").exists():
-        raise TRNNError(f"There is no run {run_id!r} in {Path(store)}; `python -m trnn_core runs` lists those there are.")
+        raise TRNNError(
+            f"There is no run {run_id!r} in {Path(store)}; `python -m trnn_core runs` lists those there are."
+        )
     return Run(folder)
 
 
 def parse_history(content: bytes) -> list[dict[str, Any]]:
     """Whole rows of a history file, in order, without the torn last line of a writer at work."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for line in content[: content.rfind(b"\n") + 1].splitlines():
         try:
             row = json.loads(line)

@@ -258,7 +258,9 @@ def _mentions(run: Run, text: str | None) -> bool:
 
 
 def _flatten(settings: dict[str, Any]) -> dict[str, Any]:
-    return {f"{section}.{k}": v for section, group in settings.items() if isinstance(group, dict) for k, v in group.items()}
+    return {
+        f"{section}.{k}": v for section, group in settings.items() if isinstance(group, dict) for k, v in group.items()
+    }
 
 
 def _results(run: Run) -> dict[str, Any]:

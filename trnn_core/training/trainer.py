@@ -18,7 +18,17 @@ from trnn_core.models.losses import loss as loss_of
 from trnn_core.models.network import TensorNetwork
 from trnn_core.training.checkpoints import Arrays, Snapshot
 from trnn_core.training.config import Recipe, TrainConfig
-from trnn_core.training.events import OUTCOME_OF, Control, Ended, EpochDone, Listener, Outcome, Request, Started, StepDone
+from trnn_core.training.events import (
+    OUTCOME_OF,
+    Control,
+    Ended,
+    EpochDone,
+    Listener,
+    Outcome,
+    Request,
+    Started,
+    StepDone,
+)
 from trnn_core.training.optimisers import build_optimiser, optimiser_arrays, rate, restore_optimiser, set_rate
 from trnn_core.training.prepare import Batch, Prepared, make_batches, part_windows, prepare
 
@@ -157,7 +167,9 @@ class _Loop:
                 self._epoch(self.progress.epoch + 1)
         except Interrupted as e:
             kept = f"the best weights, of epoch {self.progress.best_epoch}, are kept" if self.progress.best_epoch else "no epoch was finished, so there are no weights yet"  # fmt: skip
-            return OUTCOME_OF[e.request], f"{OUTCOME_OF[e.request].capitalize()} after epoch {self.progress.epoch}; {kept}."
+            return OUTCOME_OF[
+                e.request
+            ], f"{OUTCOME_OF[e.request].capitalize()} after epoch {self.progress.epoch}; {kept}."
         except Diverged as e:
             return "diverged", str(e)
         return "finished", f"All {self.config.epochs} epochs done; the weights of epoch {self.progress.best_epoch} are the best."  # fmt: skip
@@ -208,7 +220,9 @@ class _Loop:
             value = loss.item()
             self._check_loss(value, epoch, step)
             (loss + penalty).backward()
-            norm = float(torch.nn.utils.get_total_norm([p.grad for p in self.network.parameters() if p.grad is not None]))
+            norm = float(
+                torch.nn.utils.get_total_norm([p.grad for p in self.network.parameters() if p.grad is not None])
+            )
             self._check_gradient(norm, epoch, step)
             if self.config.clip_norm is not None and norm > self.config.clip_norm:
                 for p in self.network.parameters():

@@ -185,7 +185,10 @@ def close_books(store: RunStore, run: Run, code: int) -> None:
                 write_sealed(run.folder / "status.json", replace(status, state="failed", message=words).__dict__)
                 drop_tickets(store, run.run_id)
             elif status.state == "interrupted":
-                words = _death(code) + f" {status.epoch} of {status.epochs} epochs are safe; resume to go on exactly from there."
+                words = (
+                    _death(code)
+                    + f" {status.epoch} of {status.epochs} epochs are safe; resume to go on exactly from there."
+                )
                 write_sealed(run.folder / "status.json", replace(status, message=words).__dict__)
             if status.state != "queued":
                 drop_tickets(store, run.run_id)
