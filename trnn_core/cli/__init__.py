@@ -18,6 +18,14 @@ VERBS: dict[str, str] = {
     "import": "import_",
     "info": "info",
     "simulate": "simulate",
+    "train": "train",
+    "runs": "runs",
+    "stop": "stop",
+    "pause": "pause",
+    "cancel": "cancel",
+    "resume": "resume",
+    "worker": "worker",
+    "forecast": "forecast",
 }
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
