@@ -66,7 +66,7 @@ def dyad_history(
     action: int,
     *,
     fan: Fan | None = None,
-    last: int | None = 104,
+    last: int | None = 52,
     dark: bool = False,
     height: int = 380,
 ) -> go.Figure:
@@ -109,10 +109,10 @@ def _add_fan(figure: go.Figure, fan: Fan, last_date: np.datetime64, last_value: 
         showlegend=False,
     )
     figure.add_scatter(
-        x=fan.dates, y=fan.middle, mode="markers", name="forecast", marker={"size": 8, "color": colour},
+        x=fan.dates, y=fan.middle, mode="markers", name="forecast", marker={"size": 6, "color": colour},
         text=[f"{number(m)} ({number(a)} to {number(b)})" for m, a, b in zip(fan.middle, fan.lower, fan.upper, strict=True)],
         hovertemplate="%{x|%d %b %Y}: %{text}<extra>forecast</extra>",
-        error_y={"type": "data", "symmetric": False, "array": fan.upper - fan.middle, "arrayminus": fan.middle - fan.lower, "color": colour, "thickness": 1.5, "width": 5},
+        error_y={"type": "data", "symmetric": False, "array": fan.upper - fan.middle, "arrayminus": fan.middle - fan.lower, "color": colour, "thickness": 1.5, "width": 5, "visible": len(fan.dates) == 1},
     )  # fmt: skip
 
 
