@@ -14,7 +14,10 @@ from importlib import import_module
 from trnn_core.errors import TRNNError
 
 # A new verb is one file in this folder and one line here: the word typed -> its module.
-VERBS: dict[str, str] = {}
+VERBS: dict[str, str] = {
+    "info": "info",
+    "simulate": "simulate",
+}
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
 

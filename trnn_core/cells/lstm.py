@@ -1,0 +1,134 @@
+"""The tensorial LSTM: eq. 3-8 forward, eq. 23-35 (Algorithm 1) backward.
+
+Letters: T steps, B sequences, G gates in the order f, i, o, c; everything lies in the layout of `stacked.py`.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from trnn_core.cells.activations import get_activation
+from trnn_core.cells.base import TensorCell
+from trnn_core.cells.bptt import Walk, plus
+from trnn_core.cells.stacked import apply_factors, pull_back
+
+F, I, O, C = range(4)
+GATES = slice(F, O + 1)
+
+
+class LSTMSweep(torch.autograd.Function):
+    """All steps of a tLSTM, given the input products of every step."""
+
+    @staticmethod
+    def forward(ctx, inputs: Tensor, H0: Tensor | None, C0: Tensor | None, walk: Walk, names: tuple, *W: Tensor):  # type: ignore[override]
+        sigma_g, sigma_c, sigma_h = map(get_activation, names)
+        shape = (*inputs.shape[1:-2], walk.n_sequences, inputs.shape[-1])
+        hiddens = inputs.new_empty(walk.n_steps, *shape)
+        cells = torch.empty_like(hiddens)
+        gates, stages = [], []
+        H_prev, C_prev = H0, C0
+        for t in range(walk.n_steps):
+            if H_prev is None:
+                M = walk.at(inputs, t).clone(memory_format=torch.contiguous_format)
+            else:
+                M, stage = apply_factors(H_prev, W)
+                M.add_(walk.at(inputs, t))
+                stages.append(stage)
+            sigma_g.apply_(M[GATES])  # eq. 3-5
+            sigma_c.apply_(M[C])  # eq. 6
+            torch.mul(M[I], M[C], out=cells[t])  # eq. 7
+            if C_prev is not None:
+                cells[t].addcmul_(M[F], C_prev)
+            torch.mul(sigma_h.apply_(cells[t].clone()), M[O], out=hiddens[t])  # eq. 8
+            walk.freeze(cells[t], C_prev, t)
+            walk.freeze(hiddens[t], H_prev, t)
+            gates.append(M)
+            H_prev, C_prev = hiddens[t], cells[t]
+        ctx.walk, ctx.names = walk, names
+        ctx.save_for_backward(inputs, H0, C0, hiddens, cells, *W, *gates, *(z for stage in stages for z in stage))
+        ctx.set_materialize_grads(False)
+        return walk.hide(hiddens), hiddens[-1].clone(), cells[-1].clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_outputs: Tensor | None, dH: Tensor | None, dC: Tensor | None):  # type: ignore[override]
+        walk = ctx.walk
+        sigma_g, sigma_c, sigma_h = map(get_activation, ctx.names)
+        inputs, H0, C0, hiddens, cells, *rest = ctx.saved_tensors
+        n_modes = hiddens.ndim - 2
+        W, gates, stages = rest[:n_modes], rest[n_modes : n_modes + walk.n_steps], rest[n_modes + walk.n_steps :]
+        dW = [torch.zeros_like(w) for w in W]
+        d_inputs = torch.zeros_like(inputs)
+        for t in reversed(range(walk.n_steps)):
+            dH = walk.receive(dH, d_outputs, hiddens, t)  # eq. 23
+            dC = torch.zeros_like(dH) if dC is None else dC
+            dH, dH_past = walk.split(dH, t)
+            dC, dC_past = walk.split(dC, t)
+            A = gates[t]
+            H_prev, C_prev = (hiddens[t - 1], cells[t - 1]) if t else (H0, C0)
+            squashed = sigma_h.apply_(cells[t].clone())
+            dM = torch.empty_like(A)
+            torch.mul(dH, squashed, out=dM[O])  # eq. 28
+            dC = sigma_h.chain_(dH * A[O], squashed).add_(dC)  # the bracket of eq. 24-27
+            torch.mul(dC, A[C], out=dM[I])  # eq. 27
+            torch.mul(dC, A[I], out=dM[C])  # eq. 26
+            if C_prev is None:
+                dM[F].zero_()
+            else:
+                torch.mul(dC, C_prev, out=dM[F])  # eq. 25
+            dC.mul_(A[F])  # eq. 24
+            sigma_g.chain_(dM[GATES], A[GATES])
+            sigma_c.chain_(dM[C], A[C])  # the printed eq. 29-31 have sigma'_g here
+            walk.at(d_inputs, t).add_(dM)
+            dH = None
+            if H_prev is not None:
+                dH = pull_back(dM, H_prev, W, stages[1 - n_modes :], dW)  # eq. 29, 30
+                stages = stages[: 1 - n_modes]
+            dH, dC = plus(dH, dH_past), plus(dC, dC_past)
+        return d_inputs, dH if H0 is not None else None, dC if C0 is not None else None, None, None, *dW
+
+
+class TensorLSTM(TensorCell):
+    r"""Tensorial long short-term memory over sequences of tensors of any order D.
+
+    .. math::
+        F_t &= \sigma_g(H_{t-1} \times_1 W_{f1} \cdots \times_D W_{fD} + X_t \times_1 U_{f1} \cdots \times_D U_{fD} + B_f) \quad (3) \\
+        I_t &= \sigma_g(\ldots) \quad (4) \qquad O_t = \sigma_g(\ldots) \quad (5) \qquad \hat C_t = \sigma_c(\ldots) \quad (6) \\
+        C_t &= F_t \circ C_{t-1} + I_t \circ \hat C_t \quad (7) \\
+        H_t &= O_t \circ \sigma_h(C_t) \quad (8)
+
+    with :math:`\circ` the entry-wise product and :math:`\times_d` the mode-d product.
+
+    Args:
+        input_shape: sizes of the modes of X_t.
+        hidden_shape: sizes of the modes of H_t; as many modes as the input, each of any size.
+        num_layers: cells stacked on top of each other; layer 2 reads the H_t of layer 1.
+        bias: whether the tensors B are there.
+        activations: names of sigma_g, sigma_c, sigma_h.
+        init: how W and U start: ``glorot``, ``orthogonal``, ``identity`` or ``uniform``.
+
+    Inputs: x ``(B, T, *input_shape)``; optional state ``(H, C)``, each ``(num_layers, B, *hidden_shape)``; optional
+    lengths ``(B,)`` of padded sequences.
+
+    Outputs: ``(B, T, *hidden_shape)``, zero behind a sequence's end; state ``(H, C)`` at each sequence's last step.
+
+    Parameters: for layer l and mode d ``W{d}_l`` ``(4, h_d, h_d)``, ``U{d}_l`` ``(4, h_d, x_d)``, and ``B_l``
+    ``(4, *hidden_shape)``, gates in the order f, i, o, c. `factor` and `bias` give them by the paper's names.
+
+    >>> layer = TensorLSTM(input_shape=(5, 5, 4), hidden_shape=(3, 3, 2))
+    >>> outputs, (H, C) = layer(torch.zeros(8, 7, 5, 5, 4))
+    >>> outputs.shape, H.shape
+    (torch.Size([8, 7, 3, 3, 2]), torch.Size([1, 8, 3, 3, 2]))
+    >>> layer.factor("W", gate="f", mode=1).shape
+    torch.Size([3, 3])
+    """
+
+    gates = "fioc"
+    n_states = 2
+    default_activations = ("sigmoid", "tanh", "tanh")
+
+    def _sweep(self, inputs: Tensor, state: tuple[Tensor | None, ...], walk: Walk, layer: int):
+        outputs, H, C = LSTMSweep.apply(inputs, *state, walk, self.activations, *self._factors("W", layer))
+        return outputs, (H, C)

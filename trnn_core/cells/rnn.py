@@ -1,0 +1,198 @@
+"""The plain tensorial recurrent networks of Elman (eq. 1) and Jordan (eq. 2), with their backward passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from trnn_core.cells.activations import get_activation
+from trnn_core.cells.base import TensorCell
+from trnn_core.cells.bptt import Walk, plus
+from trnn_core.cells.stacked import apply_factors, pull_back
+from trnn_core.errors import TRNNError
+
+
+class ElmanSweep(torch.autograd.Function):
+    """H_t = sigma_h(X_t x U + H_{t-1} x W + B), all steps."""
+
+    @staticmethod
+    def forward(ctx, inputs: Tensor, H0: Tensor | None, walk: Walk, names: tuple[str, ...], *W: Tensor):  # type: ignore[override]
+        sigma_h = get_activation(names[0])
+        hiddens = inputs.new_empty(walk.n_steps, *inputs.shape[1:-2], walk.n_sequences, inputs.shape[-1])
+        stages: list[Tensor] = []
+        H_prev = H0
+        for t in range(walk.n_steps):
+            hiddens[t] = walk.at(inputs, t)[0]
+            if H_prev is not None:
+                M, stage = apply_factors(H_prev, W)
+                hiddens[t].add_(M[0])
+                stages += stage
+            sigma_h.apply_(hiddens[t])  # eq. 1
+            walk.freeze(hiddens[t], H_prev, t)
+            H_prev = hiddens[t]
+        ctx.walk, ctx.names = walk, names
+        ctx.save_for_backward(inputs, H0, hiddens, *W, *stages)
+        ctx.set_materialize_grads(False)
+        return walk.hide(hiddens), hiddens[-1].clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_outputs: Tensor | None, dH: Tensor | None):  # type: ignore[override]
+        walk, sigma_h = ctx.walk, get_activation(ctx.names[0])
+        inputs, H0, hiddens, *rest = ctx.saved_tensors
+        n_modes = hiddens.ndim - 2
+        W, stages = rest[:n_modes], rest[n_modes:]
+        dW = [torch.zeros_like(w) for w in W]
+        d_inputs = torch.zeros_like(inputs)
+        for t in reversed(range(walk.n_steps)):
+            dH, dH_past = walk.split(walk.receive(dH, d_outputs, hiddens, t), t)
+            H_prev = hiddens[t - 1] if t else H0
+            dM = sigma_h.chain_(dH.clone(), hiddens[t]).unsqueeze(0)
+            walk.at(d_inputs, t).add_(dM)
+            dH = None
+            if H_prev is not None:
+                dH = pull_back(dM, H_prev, W, stages[1 - n_modes :], dW)
+                stages = stages[: 1 - n_modes]
+            dH = plus(dH, dH_past)
+        return d_inputs, dH if H0 is not None else None, None, None, *dW
+
+
+class JordanSweep(torch.autograd.Function):
+    """H_t = sigma_h(X_t x U + Y_{t-1} x W + B), Y_t = sigma_y(H_t x V + B_y), all steps."""
+
+    @staticmethod
+    def forward(
+        ctx, inputs: Tensor, Y0: Tensor | None, B_y: Tensor | None, walk: Walk, names: tuple[str, ...], *factors: Tensor
+    ):  # type: ignore[override]
+        sigma_h, sigma_y = map(get_activation, names)
+        W, V = factors[: len(factors) // 2], factors[len(factors) // 2 :]
+        hiddens, outputs, stages = [], [], []
+        Y_prev = Y0
+        for t in range(walk.n_steps):
+            H = walk.at(inputs, t)[0].clone(memory_format=torch.contiguous_format)
+            if Y_prev is not None:
+                M, stage = apply_factors(Y_prev, W)
+                H.add_(M[0])
+                stages += stage
+            sigma_h.apply_(H)
+            M, stage = apply_factors(H, V)
+            stages += stage
+            Y = sigma_y.apply_(M[0] if B_y is None else M[0].add_(B_y[0]))
+            walk.freeze(Y, Y_prev, t)
+            hiddens.append(H)
+            outputs.append(Y)
+            Y_prev = Y
+        ctx.walk, ctx.names, ctx.n_modes = walk, names, len(W)
+        ctx.save_for_backward(inputs, Y0, B_y, *factors, *hiddens, *outputs, *stages)
+        ctx.set_materialize_grads(False)
+        stacked = torch.stack(outputs)
+        return walk.hide(stacked), stacked[-1].clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_outputs: Tensor | None, dY: Tensor | None):  # type: ignore[override]
+        walk, n_modes, n_steps = ctx.walk, ctx.n_modes, ctx.walk.n_steps
+        sigma_h, sigma_y = map(get_activation, ctx.names)
+        inputs, Y0, B_y, *rest = ctx.saved_tensors
+        W, V, rest = rest[:n_modes], rest[n_modes : 2 * n_modes], rest[2 * n_modes :]
+        hiddens, outputs, stages = rest[:n_steps], rest[n_steps : 2 * n_steps], rest[2 * n_steps :]
+        dW, dV = [torch.zeros_like(w) for w in W], [torch.zeros_like(v) for v in V]
+        d_inputs = torch.zeros_like(inputs)
+        dB_y = None if B_y is None else torch.zeros_like(B_y)
+        for t in reversed(range(n_steps)):
+            dY, dY_past = walk.split(walk.receive(dY, d_outputs, outputs, t), t)
+            Y_prev = outputs[t - 1] if t else Y0
+            dY = sigma_y.chain_(dY.clone(), outputs[t]).unsqueeze(0)
+            if dB_y is not None:
+                dB_y.add_(dY.sum(-2, keepdim=True))
+            dH = pull_back(dY, hiddens[t], V, stages[1 - n_modes :], dV)
+            stages = stages[: 1 - n_modes]
+            dM = sigma_h.chain_(dH, hiddens[t]).unsqueeze(0)
+            walk.at(d_inputs, t).add_(dM)
+            dY = None
+            if Y_prev is not None:
+                dY = pull_back(dM, Y_prev, W, stages[1 - n_modes :], dW)
+                stages = stages[: 1 - n_modes]
+            dY = plus(dY, dY_past)
+        return d_inputs, dY if Y0 is not None else None, dB_y, None, None, *dW, *dV
+
+
+class TensorRNN(TensorCell):
+    r"""Plain tensorial recurrent network over sequences of tensors of any order D, after Elman or after Jordan.
+
+    .. math::
+        H_t &= \sigma_h(X_t \times_1 U_{h1} \cdots \times_D U_{hD} + H_{t-1} \times_1 W_{h1} \cdots \times_D W_{hD} + B_h) \quad (1) \\
+        H_t &= \sigma_h(X_t \times_1 U_{h1} \cdots + Y_{t-1} \times_1 W_{h1} \cdots + B_h), \quad
+        Y_t = \sigma_y(H_t \times_1 V_1 \cdots \times_D V_D + B_y) \quad (2)
+
+    Args:
+        input_shape: sizes of the modes of X_t.
+        hidden_shape: sizes of the modes of H_t.
+        output_shape: None for Elman (eq. 1); for Jordan (eq. 2) the sizes of the modes of Y_t, which is fed back.
+        num_layers: cells stacked on top of each other.
+        bias: whether the tensors B are there.
+        activations: names of sigma_h (Elman), or of sigma_h and sigma_y (Jordan).
+        init: how the factors start: ``glorot``, ``orthogonal``, ``identity`` or ``uniform``.
+
+    Inputs: x ``(B, T, *input_shape)``; optional state, H or (Jordan) Y, with a leading axis for the layers; optional
+    lengths ``(B,)``.
+
+    Outputs: H_t ``(B, T, *hidden_shape)`` for Elman, Y_t ``(B, T, *output_shape)`` for Jordan; the state at the end.
+
+    Parameters: for layer l and mode d ``W{d}_l``, ``U{d}_l`` ``(1, h_d, .)``, ``B_l`` ``(1, *hidden_shape)``; for
+    Jordan also ``V{d}_l`` ``(1, y_d, h_d)`` and ``By_l`` ``(1, *output_shape)``.
+
+    >>> layer = TensorRNN(input_shape=(5, 5), hidden_shape=(3, 3), output_shape=(5, 5))
+    >>> outputs, Y = layer(torch.zeros(8, 7, 5, 5))
+    >>> outputs.shape, Y.shape
+    (torch.Size([8, 7, 5, 5]), torch.Size([1, 8, 5, 5]))
+    """
+
+    gates = "h"
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        hidden_shape: Sequence[int],
+        output_shape: Sequence[int] | None = None,
+        **options: Any,
+    ) -> None:
+        self.output_shape = None if output_shape is None else tuple(output_shape)
+        if self.output_shape is not None and len(self.output_shape) != len(hidden_shape):
+            raise TRNNError(
+                f"Jordan's output must have as many modes as the hidden shape {tuple(hidden_shape)}. Got {self.output_shape} instead."
+            )
+        super().__init__(input_shape, hidden_shape, **options)
+
+    @property
+    def default_activations(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("tanh",) if self.output_shape is None else ("tanh", "identity")
+
+    @property
+    def state_shape(self) -> tuple[int, ...]:
+        return self.hidden_shape if self.output_shape is None else self.output_shape
+
+    def _kinds(self) -> str:
+        return "WU" if self.output_shape is None else "WUV"
+
+    def _make_parameters(self, kind: dict[str, Any]) -> None:
+        super()._make_parameters(kind)
+        for layer in range(self.num_layers if self.output_shape is not None else 0):
+            for d, (y, h) in enumerate(zip(self.state_shape, self.hidden_shape, strict=True), start=1):
+                self.register_parameter(f"V{d}_{layer}", nn.Parameter(torch.empty(1, y, h, **kind)))
+            B_y = nn.Parameter(torch.empty(1, *self.state_shape, **kind)) if self.has_bias else None
+            self.register_parameter(f"By_{layer}", B_y)
+
+    def _sweep(self, inputs: Tensor, state: tuple[Tensor | None, ...], walk: Walk, layer: int):
+        W = self._factors("W", layer)
+        if self.output_shape is None:
+            outputs, end = ElmanSweep.apply(inputs, *state, walk, self.activations, *W)
+        else:
+            B_y = self.layout.bias(self.get_parameter(f"By_{layer}")) if self.has_bias else None
+            V = self._factors("V", layer)
+            outputs, end = JordanSweep.apply(inputs, *state, B_y, walk, self.activations, *W, *V)
+        return outputs, (end,)
