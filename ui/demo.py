@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.store import data_folder, runs_folder
+from trnn_core.training.demo import ensure_demo
+from ui.store import runs_folder
 
 
 def prepare_demo() -> None:
-    """Once per server process; copies the shipped run into the store if it is not there."""
-    _prepare(str(data_folder()), str(runs_folder()))
+    """Once per server process and store: copies the shipped run there if it is not there."""
+    _prepare(str(runs_folder()))
 
 
 @st.cache_resource(show_spinner="Preparing the demo ...")
-def _prepare(data: str, runs: str) -> None:
-    from trnn_core.training.demo import ensure_demo
-
+def _prepare(runs: str) -> None:
     ensure_demo(runs)

@@ -58,10 +58,10 @@ def show(figure: go.Figure, key: str, alt: str, *, clicks: bool = False, file: s
         "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"],
     }
     if not clicks:
-        st.plotly_chart(figure, theme=None, key=key, config=config, alt=alt)
+        st.plotly_chart(figure, theme=None, key=f"chart-{key}", config=config, alt=alt)
         return None
     event = st.plotly_chart(
-        figure, theme=None, key=key, config=config, alt=alt, on_select="rerun", selection_mode="points"
+        figure, theme=None, key=f"chart-{key}", config=config, alt=alt, on_select="rerun", selection_mode="points"
     )
     points = event["selection"]["points"]  # type: ignore[index]
     pair = points[0].get("customdata") if points else None

@@ -35,13 +35,19 @@ def show_scores(scores: Scores, level: float, *, narrow: bool = False) -> None:
         )  # fmt: skip
 
 
-def pick_run(runs: Sequence[Run]) -> Run:
-    """The newest first; the choice is in the address bar."""
+def pick_run(
+    runs: Sequence[Run], *, first: Run | None = None, words: str = "Which trained network speaks, newest first."
+) -> Run:
+    """The choice is always in the address bar, so that a link means the same run when there are newer ones."""
     by_id = {run.run_id: run for run in runs}
-    chosen = st.selectbox(
-        "Run", list(by_id), format_func=lambda i: f"{by_id[i].name} ({i})" if by_id[i].name != i else i, key="run",
-        bind="query-params", help="Which trained network speaks. The newest stands first.",
-    )  # fmt: skip
+    if st.session_state.get("run") not in by_id:
+        linked = st.query_params.get("run")
+        if linked is not None and linked not in by_id:
+            st.warning(f"There is no run '{linked}' here; this is another one.", icon=":material/link_off:")
+        st.session_state["run"] = linked if linked in by_id else (first or runs[0]).run_id
+    chosen = st.selectbox("Run", list(by_id), format_func=lambda i: by_id[i].name, key="run", help=words)
+    if st.query_params.get("run") != chosen:
+        st.query_params["run"] = chosen
     return by_id[chosen]
 
 

@@ -155,7 +155,8 @@ def finish(
             "bordercolor": colours.grid,
             "font": {"color": colours.ink, "family": FONT, "size": 13},
         },
-        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"color": colours.ink}},
+        legend={"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"color": colours.ink}},
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": colours.faint, "activecolor": colours.ink},
         meta={"simulated": simulated},
     )
     axis = {
