@@ -17,6 +17,14 @@ from trnn_core.errors import TRNNError
 VERBS: dict[str, str] = {
     "info": "info",
     "simulate": "simulate",
+    "train": "train",
+    "runs": "runs",
+    "stop": "stop",
+    "pause": "pause",
+    "cancel": "cancel",
+    "resume": "resume",
+    "worker": "worker",
+    "forecast": "forecast",
 }
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
