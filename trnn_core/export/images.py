@@ -81,11 +81,11 @@ def to_images(
 def _job(figure: go.Figure, format: Format, size: Size) -> dict[str, object]:
     chart = json.loads(figure.to_json())
     chart["layout"].update(paper_bgcolor="#ffffff", plot_bgcolor="#ffffff")
-    height = int(chart["layout"].get("height") or 500)
+    height, width = int(chart["layout"].get("height") or 500), int(chart["layout"].get("width") or size.design_width)
     scale = size.pixels / size.design_width if format == "png" else 1
     return {
         "figure": {"data": chart["data"], "layout": chart["layout"]},
-        "options": {"format": format, "width": size.design_width, "height": height, "scale": scale},
+        "options": {"format": format, "width": width, "height": height, "scale": scale},
     }
 
 

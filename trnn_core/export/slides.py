@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +16,13 @@ from pptx.util import Emu, Inches, Pt
 
 from trnn_core.export import pictures
 from trnn_core.export.blocks import Bullets, Chart, Progress, Section, Table, Text, silent
-from trnn_core.export.citation import about_text, one_line
+from trnn_core.export.citation import about_text, one_line, provenance
 from trnn_core.export.graphs import FORBIDDEN
 from trnn_core.export.images import Size, to_images
 from trnn_core.export.material import Material
 from trnn_core.export.report import heading
 from trnn_core.export.sections import write_sections
+from trnn_core.training.recipes import recipe_text
 
 WIDE, TALL = Inches(13.333), Inches(7.5)
 LEFT, TOP, ROOM, DEEP = Inches(0.6), Inches(1.35), Inches(12.13), Inches(5.3)
@@ -28,7 +30,7 @@ INK, FAINT, MARK, ACCENT = (RGBColor.from_string(c) for c in ("1C2733", "5B6B7A"
 PICTURE = Size(width_mm=308, dpi=160, design_width=1180)  # 1,941 pixels wide
 TABLE_ROWS = 10
 BULLETS = 6
-SKIPPED = ("recipe", "citation", "model")  # told on the last slide and in the notes
+SKIPPED = ("recipe", "citation")  # told on the last slide and in the notes
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ def _plan(section: Section, material: Material) -> list[Slide]:
     if section.name == "forecast":
         plan += [Slide(_title_of(c), c) for c in (pictures.change_network(material, k) for k in range(len(material.forecast.actions)))]  # fmt: skip
         said = []
-    pages = [tuple(said[i : i + BULLETS]) for i in range(0, len(said), BULLETS)]
+    size = math.ceil(len(said) / max(1, math.ceil(len(said) / BULLETS)))  # no slide with a lonely last point
+    pages = [tuple(said[i : i + size]) for i in range(0, len(said), size)] if said else []
     return [Slide(section.title, Bullets(page)) for page in pages] + plan
 
 
@@ -92,7 +95,9 @@ def _title_of(chart: Chart) -> str:
 def _fitted(chart: Chart):
     """The slide has the title; the figure keeps its subtitle, which says when and whether it is simulated."""
     figure = type(chart.figure)(chart.figure)
-    figure.update_layout(height=round(PICTURE.design_width * DEEP / ROOM), title={"text": " "})
+    square = any(trace.type == "heatmap" for trace in figure.data)
+    wide, tall = (960, 640) if square else (PICTURE.design_width, round(PICTURE.design_width * DEEP / ROOM))
+    figure.update_layout(width=wide, height=tall, title={"text": " "})
     return figure
 
 
@@ -113,34 +118,36 @@ def _add(deck, material: Material, slide: Slide, images) -> None:
 
 def _opening(deck, material: Material) -> None:
     page = _page(deck, material, heading(material))
+    title = page.shapes.title
+    title.top, title.height, title.width = Inches(2.1), Inches(1.4), ROOM
+    title.text_frame.paragraphs[0].runs[0].font.size = Pt(40)
     series = material.series
-    words = [
-        f"{material.title}: {len(series.actors)} actors, {len(series):,} {series.period}s up to {series.dates[-1]}",
-        *(s[0].upper() + s[1:] for s in material.forecast.headlines()),
-    ]
-    _bullets(page, Bullets(tuple(words)))
+    words = f"{material.title}: {len(series.actors)} actors, {len(series):,} {series.period}s up to {series.dates[-1]}"
+    under = page.shapes.add_textbox(LEFT, Inches(3.6), ROOM, Inches(0.8))
+    _write(under.text_frame, f"{words}. Run {material.run.name}, {material.made}.", 20, FAINT)
 
 
 def _closing(deck, material: Material) -> None:
-    page = _page(deck, material, "Source, licence and citation")
-    words = [*(line for line in about_text(material).splitlines() if line.startswith("- Data")), one_line(material)]
+    page = _page(
+        deck, material, "Source, licence and citation", notes=f"recipe.toml\n\n{recipe_text(material.run.recipe)}"
+    )
     cite = "Cite: Bai, Zhang and Gao (2017), Tensorial Recurrent Neural Networks for Longitudinal Data Analysis, arXiv:1708.00185; and TRNN Studio. BibTeX and recipe are in the notes."
-    _bullets(page, Bullets((*(w.removeprefix("- ") for w in words), cite)))
+    _bullets(page, Bullets((*provenance(material), cite)))
 
 
-def _page(deck, material: Material, title: str):
+def _page(deck, material: Material, title: str, notes: str = ""):
     """An empty slide with title, simulated mark, footer and notes."""
     page = deck.slides.add_slide(deck.slide_layouts[5])
     box = page.shapes.title
-    box.left, box.top, box.width, box.height = LEFT, Inches(0.35), Inches(10.2), Inches(0.9)
+    box.left, box.top, box.width, box.height = LEFT, Inches(0.35), Inches(9.7), Inches(0.9)
     _write(box.text_frame, title, 26, INK, bold=True)
     box.text_frame.vertical_anchor = MSO_ANCHOR.MIDDLE
     if material.simulated:
-        mark = page.shapes.add_textbox(Inches(10.9), Inches(0.45), Inches(1.9), Inches(0.4))
+        mark = page.shapes.add_textbox(Inches(10.3), Inches(0.35), Inches(2.5), Inches(0.4))
         _write(mark.text_frame, "SIMULATED DATA", 14, MARK, bold=True, align=PP_ALIGN.RIGHT)
     foot = page.shapes.add_textbox(LEFT, Inches(6.95), ROOM, Inches(0.4))
     _write(foot.text_frame, one_line(material), 10, FAINT)
-    page.notes_slide.notes_text_frame.text = clean(_notes(material))
+    page.notes_slide.notes_text_frame.text = clean("\n\n".join([_notes(material), notes]).strip())
     return page
 
 
@@ -155,7 +162,7 @@ def _bullets(page, content: Bullets) -> None:
     box = page.shapes.add_textbox(LEFT, TOP, ROOM, DEEP)
     frame = box.text_frame
     frame.word_wrap = True
-    size = 20 if sum(map(len, content.items)) < 700 else 15
+    size = 20 if sum(map(len, content.items)) < 600 else 16
     for i, item in enumerate(content.items):
         paragraph = frame.paragraphs[0] if i == 0 else frame.add_paragraph()
         run = paragraph.add_run()
@@ -173,7 +180,7 @@ def _table(page, content: Table) -> None:
         _cell(shape.table.cell(0, j), str(name), bool(rows) and rows[0][j][1], header=True)
         for i, row in enumerate(rows, start=1):
             _cell(shape.table.cell(i, j), *row[j])
-    lengths = [max(len(str(n)), *(len(r[j][0]) for r in rows), 5) if rows else 5 for j, n in enumerate(names)]
+    lengths = [max(len(str(n)), *(len(r[j][0]) for r in rows), 10) if rows else 10 for j, n in enumerate(names)]
     for j, length in enumerate(lengths):
         shape.table.columns[j].width = Emu(round(ROOM * length / sum(lengths)))
 
