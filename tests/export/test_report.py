@@ -47,7 +47,7 @@ def test_a_choice_of_sections_keeps_limits_and_source(material: Material) -> Non
 
 
 def test_an_unknown_section_is_named(material: Material) -> None:
-    with pytest.raises(TRNNError, match="must be one of question, data.*Got 'weather' instead"):
+    with pytest.raises(TRNNError, match=r"must be one of question, data.*Got 'weather' instead"):
         html_report(material, ["weather"])
 
 
@@ -129,7 +129,7 @@ def test_a_damaged_backtest_is_one_sentence(backtested: Material, tmp_path: Path
 
     shutil.copytree(backtested.run.folder.parent, tmp_path / "runs")
     (tmp_path / "runs" / "nasty" / "backtest.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(TRNNError, match="backtest.parquet cannot be read"):
+    with pytest.raises(TRNNError, match=r"backtest.parquet cannot be read"):
         gather("nasty", RunStore(tmp_path / "runs"))
 
 
@@ -151,7 +151,7 @@ def test_a_report_of_observed_data_does_not_say_simulated_but_reminds_of_the_lic
 
 
 def test_without_a_browser_the_pdf_says_what_to_do(material: Material, no_browser) -> None:
-    with pytest.raises(TRNNError, match="need Chromium or Chrome, and TRNN_BROWSER=.*HTML reports, tables and networks work without"):  # fmt: skip
+    with pytest.raises(TRNNError, match=r"need Chromium or Chrome, and TRNN_BROWSER=.*HTML reports, tables and networks work without"):  # fmt: skip
         pdf_report(material, ["question"])
 
 
