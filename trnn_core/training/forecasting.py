@@ -178,7 +178,7 @@ def _score(predictor: Predictor, part: Any, errors: Errors) -> dict[str, Any]:
     return {
         "n_origins": len(targets),
         "scale": scale,
-        "cells": "all" if predictor.prepared.data.diagonal else "off the diagonal",
+        "cells": "all" if predictor.prepared.diagonal else "off the diagonal",
         "mse": mse,
         "mse_persistence": mse_naive,
         "skill": 1 - mse / mse_naive if mse_naive > 0 else None,
