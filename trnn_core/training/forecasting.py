@@ -16,7 +16,7 @@ import numpy as np
 from trnn_core.data.windows import Part
 from trnn_core.training.predictor import Predictor
 from trnn_core.training.runs import Run
-from trnn_core.training.trainer import Fitted
+from trnn_core.training.trainer import Fitted, part_loss
 
 HORIZON = 8
 LEVEL = 0.9
@@ -150,6 +150,7 @@ def summarise(fitted: Fitted, predictor: Predictor, errors: Errors) -> dict[str,
         "best_epoch": fitted.best_epoch,
         "train_loss": best.get("train_loss"),
         "val_loss": best.get("val_loss"),
+        "test_loss": part_loss(fitted.network, prepared, "test", 64) if len(prepared.split.test) else None,
         "loss_scale": prepared.loss_scale,
         "split": {p: len(prepared.split[p]) for p in ("train", "validation", "test")},  # type: ignore[index]
         **parts,
