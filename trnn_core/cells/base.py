@@ -117,25 +117,30 @@ class TensorCell(nn.Module):
             x = torch.where(seen, x, 0)
         flat = self.layout.inward(x.transpose(0, 1).flatten(0, 1))  # (m_1, ..., T B, m_D)
         walk = Walk(n_steps, n_sequences, hop=n_sequences, active=active)
-        outputs, finals = self.run(flat, walk, self._inward_state(state))
+        outputs, finals = self.run(self.input_products(flat), walk, self._inward_state(state))
         natural = self.layout.outward(outputs.movedim(0, -3), n_leading=2).transpose(0, 1)
         ends = [torch.stack([self.layout.outward(s) for s in layers]) for layers in zip(*finals, strict=True)]
         return natural, tuple(ends) if self.n_states > 1 else ends[0]
 
-    def run(self, x: Tensor, walk: Walk, states: Sequence[tuple[Tensor | None, ...]] | None = None):
+    def input_products(self, x: Tensor, layer: int = 0) -> Tensor:
+        """X x_1 U_1 ... x_D U_D + B of every gate: (m_1, ..., n, m_D) -> (G, h_1, ..., n, h_D)."""
+        B = self.layout.bias(self.get_parameter(f"B_{layer}")) if self.has_bias else None
+        return TuckerMap.apply(x, B, *self._factors("U", layer))
+
+    def run(self, inputs: Tensor, walk: Walk, states: Sequence[tuple[Tensor | None, ...]] | None = None):
         """The sweep through all layers in the engine's own layout: what networks call to share work between windows.
 
-        x is (m_1, ..., n, m_D). Returns the last layer's outputs (T, h_1, ..., B, h_D) and each layer's end states.
+        `inputs` are the input products of the first layer. Returns the last layer's outputs (T, h_1, ..., B, h_D) and
+        each layer's end states.
         """
-        finals, outputs = [], x
+        finals = []
         for layer in range(self.num_layers):
-            if layer:
-                x, walk = outputs.movedim(0, -3).flatten(-3, -2), walk._replace(hop=walk.n_sequences)
-            B = self.layout.bias(self.get_parameter(f"B_{layer}")) if self.has_bias else None
-            inputs = TuckerMap.apply(x, B, *self._factors("U", layer))  # (G, h_1, ..., n, h_D)
             start = states[layer] if states is not None else (None,) * self.n_states
             outputs, final = self._sweep(inputs, start, walk, layer)
             finals.append(final)
+            if layer + 1 < self.num_layers:
+                inputs = self.input_products(outputs.movedim(0, -3).flatten(-3, -2), layer + 1)
+                walk = Walk(walk.n_steps, walk.n_sequences, hop=walk.n_sequences, active=walk.active)
         return outputs, finals
 
     def _sweep(self, inputs: Tensor, state: tuple[Tensor | None, ...], walk: Walk, layer: int):
