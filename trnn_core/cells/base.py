@@ -87,14 +87,14 @@ class TensorCell(nn.Module):
                 f"A factor is {' or '.join(self._kinds())} of a mode from 1 to {len(self.hidden_shape)}. "
                 f"Got {kind!r} of mode {mode} instead."
             )
-        return self.get_parameter(f"{kind}{mode}_{layer}")[self._gate(gate)]
+        return getattr(self, f"{kind}{mode}_{layer}")[self._gate(gate)]
 
     def bias(self, gate: str, layer: int = 0) -> Tensor:
         """The paper's B of one gate, of shape hidden_shape, as a view that can be set in place under no_grad."""
         if not self.has_bias:
             raise TRNNError(f"This {type(self).__name__} was made without biases; make it with bias=True to have them.")
         self._check_layer(layer)
-        return self.get_parameter(f"B_{layer}")[self._gate(gate)]
+        return getattr(self, f"B_{layer}")[self._gate(gate)]
 
     def _kinds(self) -> str:
         return "WU"
@@ -131,7 +131,7 @@ class TensorCell(nn.Module):
 
     def input_products(self, x: Tensor, layer: int = 0) -> Tensor:
         """X x_1 U_1 ... x_D U_D + B of every gate: (m_1, ..., n, m_D) -> (G, h_1, ..., n, h_D)."""
-        B = self.layout.bias(self.get_parameter(f"B_{layer}")) if self.has_bias else None
+        B = self.layout.bias(getattr(self, f"B_{layer}")) if self.has_bias else None
         return TuckerMap.apply(x, B, *self._factors("U", layer))
 
     def run(self, inputs: Tensor, walk: Walk, states: Sequence[tuple[Tensor | None, ...]] | None = None):
@@ -155,9 +155,7 @@ class TensorCell(nn.Module):
 
     def _factors(self, kind: str, layer: int) -> list[Tensor]:
         """All factors of one kind in the engine's order, each (G, k, m)."""
-        return self.layout.factors(
-            [self.get_parameter(f"{kind}{d + 1}_{layer}") for d in range(len(self.hidden_shape))]
-        )
+        return self.layout.factors([getattr(self, f"{kind}{d + 1}_{layer}") for d in range(len(self.hidden_shape))])
 
     def _inward_state(self, state: State):
         if state is None:
@@ -169,7 +167,7 @@ class TensorCell(nn.Module):
         return ("H", "C")[: self.n_states]
 
     def _like(self) -> Tensor:
-        return self.get_parameter("U1_0")
+        return self.U1_0
 
     def extra_repr(self) -> str:
         return f"{self.input_shape} -> {self.hidden_shape}, num_layers={self.num_layers}, bias={self.has_bias}, activations={self.activations}"

@@ -187,7 +187,7 @@ class TensorRNN(TensorCell):
         """B_h, or (Jordan) ``y`` for the output's B_y, as a view that can be set in place under no_grad."""
         if gate == "y" and self.output_shape is not None:
             super().bias("h", layer)  # the same checks
-            return self.get_parameter(f"By_{layer}")[0]
+            return getattr(self, f"By_{layer}")[0]
         return super().bias(gate, layer)
 
     def _state_names(self) -> tuple[str, ...]:
@@ -209,7 +209,7 @@ class TensorRNN(TensorCell):
         if self.output_shape is None:
             outputs, end = ElmanSweep.apply(inputs, *state, walk, self.activations, *W)
         else:
-            B_y = self.layout.bias(self.get_parameter(f"By_{layer}")) if self.has_bias else None
+            B_y = self.layout.bias(getattr(self, f"By_{layer}")) if self.has_bias else None
             V = self._factors("V", layer)
             outputs, end = JordanSweep.apply(inputs, *state, B_y, walk, self.activations, *W, *V)
         return outputs, (end,)
