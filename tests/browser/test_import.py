@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Server
+from scripts.serve import Server
 from tests.browser.test_stories import settled, train_and_see
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.training.store import RunStore
@@ -47,14 +47,14 @@ def test_own_table_with_unknown_countries_reconciled_trained_and_forecast(page: 
     expect(page.get_by_text("'Untied States'")).to_have_count(0)
     page.get_by_role("button", name="Save this set").click()
     page.get_by_role("link", name="Train on it").click()
-    series = read_npz(server.home / "data" / "my events.npz")
+    series = read_npz(server.data / "my events.npz")
     assert set(series.actors) == {"France", "Germany", "United States", "South Korea", "Ruritania"}
     page.get_by_role("button", name="Start training").wait_for()
     settled(page)
     assert "data=my+events" in page.url or "data=my%20events" in page.url
     train_and_see(page)
     page.locator(".stPlotlyChart", has_text="Expected fight").wait_for()
-    newest = RunStore(server.home / "runs").runs()[0]
+    newest = RunStore(server.runs).runs()[0]
     assert newest.config["data"]["fingerprint"] == series.fingerprint
 
 
