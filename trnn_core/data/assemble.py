@@ -51,6 +51,9 @@ def assemble(aggregator: Aggregator, reading: Reading, options: ImportOptions) -
             dropped[reason] = (n, example_json(example))
         keep[rows] = False
 
+    first, last, partial = _periods(aggregator, reading, options)
+    outside = (cells.period < first) | (cells.period > last)
+    drop("in an incomplete first or last period", outside, _first_partial(aggregator, first))
     if not options.diagonal:
         drop("an actor's acts towards itself", source == target, aggregator.first_domestic)
     chosen = _choose_actors(labels, source, target, cells.n * keep, options, reading)
@@ -58,8 +61,6 @@ def assemble(aggregator: Aggregator, reading: Reading, options: ImportOptions) -
     position[chosen] = np.arange(len(chosen))
     outside = (position[source] < 0) | (position[target] < 0)
     drop("not among the chosen actors", outside, _first_outside(aggregator, label_of, position))
-    first, last, partial = _periods(aggregator, reading, options)
-    drop("in an incomplete first or last period", (cells.period < first) | (cells.period > last), None)
     values = _dense(
         cells,
         keep,
@@ -200,6 +201,13 @@ def _periods(aggregator: Aggregator, reading: Reading, options: ImportOptions) -
             f"{' or keep incomplete ones' if what else ''}."
         )
     return first, last, partial
+
+
+def _first_partial(aggregator: Aggregator, first: int) -> Example:
+    """A row of the incomplete first period, or else of the last."""
+    low = min(aggregator.first_of_day)
+    early = int(period_index(np.array([low]), aggregator.period, aggregator.week_start)[0]) < first
+    return aggregator.first_of_day[low if early else max(aggregator.first_of_day)]
 
 
 def check_cells(shape: tuple[int, int, int, int], counted: int, max_cells: int) -> None:

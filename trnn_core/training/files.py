@@ -49,13 +49,22 @@ def write_folder(path: Path, files: dict[str, bytes]) -> None:
             _write_new(temporary / name, content, durable=True)
         sync_folder(temporary)
         if path.exists():
-            # A folder cannot be renamed over a full one: move the old one aside, it is swept if we die here.
-            path.rename(temporary_name(path))
+            remove_folder(path)  # a folder cannot be renamed over a full one
         temporary.rename(path)
         sync_folder(path.parent)
     except OSError as e:
         shutil.rmtree(temporary, ignore_errors=True)
         raise explain_os_error(e, path) from e
+
+
+def remove_folder(path: Path) -> None:
+    """Take a whole folder away in one step; a kill leaves at most a temporary to be swept."""
+    aside = temporary_name(path)
+    try:
+        path.rename(aside)
+    except OSError:
+        return
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def append_line(path: Path, line: str) -> None:

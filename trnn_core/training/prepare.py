@@ -44,6 +44,11 @@ class Prepared:
         return tuple(self.targets.shape[1:])
 
     @property
+    def diagonal(self) -> bool:
+        """Whether a country's acts towards itself are asked for and are there."""
+        return self.data.diagonal and self.series.source.diagonal
+
+    @property
     def every_step(self) -> bool:
         return self.data.design != "many-to-one"
 
@@ -56,7 +61,7 @@ class Prepared:
     @property
     def loss_scale(self) -> str:
         """What the losses of this run are measured in."""
-        where = "all cells" if self.data.diagonal else "cells off the diagonal"
+        where = "all cells" if self.diagonal else "cells off the diagonal"
         names = {
             "squared": f"mean squared error on the scale of '{self.data.transform}'",
             "poisson": "mean negative Poisson log-likelihood of the counts",
@@ -80,7 +85,7 @@ def prepare(series: RelationalSeries, recipe: Recipe) -> Prepared:
         z, data.slices, actions=series.actions, counts=series.values.astype(np.float64), diagonal=series.source.diagonal
     )
     scored = series.observed.copy()
-    if not data.diagonal:
+    if not (data.diagonal and series.source.diagonal):
         scored &= ~np.eye(series.shape[1], dtype=bool)[None, :, :, None]
     if not scored[train].any():
         raise TRNNError("The training periods must hold at least one observed cell to learn from. Got none instead.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +22,7 @@ from trnn_core.training.files import (
     lock,
     read_bytes,
     read_sealed,
+    remove_folder,
     sha256,
     sweep_temporaries,
     with_no_error,
@@ -85,7 +85,7 @@ class Recorder:
         self.repairs = [f"A damaged checkpoint was left out ({p})" for p in problems]
         for epoch in checkpoints.list_epochs(folder):
             if snapshot is None or epoch > snapshot.epoch:
-                shutil.rmtree(folder / f"{epoch:06d}")
+                remove_folder(folder / f"{epoch:06d}")
         path = self.folder / "history.jsonl"
         if not path.exists() or read_bytes(path) != self.history:
             write_atomic(path, self.history)

@@ -79,6 +79,7 @@ def events_of(table: pa.Table, first_line: int, job: Job) -> EventBatch:
         at[column], texts[column] = encoded(table.column(column))
     sift = _Sift(n, first_line, job.name, at)
     days = np.array([NO_DAY if (d := layout.read_day(t)) is None else d for t in decoded(texts[layout.date])], np.int64)
+    dated = _dated(at[layout.date], days, first_line)
     sift.drop(layout.date, days == NO_DAY, "unparseable date", texts)
     labels: dict[str, int] = {}
     action = _numbered([rule.label(t) for t in decoded(texts[rule.column])], labels)
@@ -110,6 +111,7 @@ def events_of(table: pa.Table, first_line: int, job: Job) -> EventBatch:
         key,
         weights[at[layout.intensity][rows]] if weights is not None else None,
         sift.dropped,
+        dated,
     )
 
 
@@ -142,6 +144,18 @@ def read_table(block: Block, columns: list[str], needed: list[str], name: str) -
                 "the row is broken, perhaps by a line break or a tab inside a field."
             ) from e
         raise TRNNError(f"{name}, from line {block.first_line}: cannot be read as tab-separated text ({e}).") from e
+
+
+def _dated(at: np.ndarray, days: np.ndarray, first_line: int) -> dict[int, tuple[int, int]]:
+    """Day -> number of rows with that date, usable or not, and the line of the first."""
+    counts = np.bincount(at, minlength=len(days))
+    first = np.empty(len(days), np.int64)
+    first[at[::-1]] = np.arange(len(at))[::-1]
+    dated: dict[int, tuple[int, int]] = {}
+    for i in np.flatnonzero((days != NO_DAY) & (counts > 0)):
+        n, line = dated.get(int(days[i]), (0, 1 << 62))
+        dated[int(days[i])] = (n + int(counts[i]), min(line, first_line + int(first[i])))
+    return dated
 
 
 class _Sift:

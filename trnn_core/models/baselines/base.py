@@ -14,7 +14,7 @@ from trnn_core.data.series import RelationalSeries, step_dates
 from trnn_core.errors import TRNNError
 from trnn_core.models.distributions import Distribution, NegativeBinomial, Normal
 from trnn_core.models.forecast import Forecast, check_horizon
-from trnn_core.models.noise import Noise, fit_count_noise, fit_value_noise
+from trnn_core.models.noise import CountNoise, Noise, fit_count_noise, fit_value_noise
 from trnn_core.models.panel import Panel
 
 _WARM_UP = 10  # origins before this have hardly any past
@@ -99,8 +99,11 @@ class LevelForecaster:
         levels = self._levels(panel, origins, step)
         came, seen = panel.values[origins + step], panel.observed[origins + step] & panel.cells[..., None]
         seen = seen.all(-1) if seen.all(-1).any() else seen.any(-1)
-        samples = [x[seen] for x in (levels, panel.activity()[origins], came)]  # (S, K) each
-        return fit_count_noise(*samples) if panel.counts else fit_value_noise(*samples)
+        level, activity, value = (x[seen] for x in (levels, panel.activity()[origins], came))  # (S, K) each
+        if not panel.counts:
+            return fit_value_noise(level, activity, value)
+        nearby = self._noise.get(step - 1)
+        return fit_count_noise(level, activity, value, nearby if isinstance(nearby, CountNoise) else None)
 
     def _check_labels(self, series: RelationalSeries) -> None:
         if self._train is None:
