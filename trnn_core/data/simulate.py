@@ -31,19 +31,19 @@ START = "2004-01-01"  # a Thursday, as in Hoff (2015)
 class Dynamics:
     """The numbers of the model; the defaults give the demo set."""
 
-    strength: float = 0.36  # weight of last week's actions, a country's own and those of the ones it follows
+    strength: float = 0.4  # weight of last week's actions, a country's own and those of the ones it follows
     reciprocity: float = 0.12  # lagged answer of the target, relative to A, B and C
     response: Response = "linear"
     level: float = 1.0  # saturating: height of the plateau; threshold: where an effect sets in (full one unit later)
-    noise_shape: float = 2.5  # gamma shape of a cell's own noise: smaller is wilder
-    shared_shape: float = 1.5  # gamma shape of the noise that both directions and all actions of a dyad share
+    noise_shape: float = 3.0  # gamma shape of a cell's own noise: smaller is wilder
+    shared_shape: float = 1.7  # gamma shape of the noise that both directions and all actions of a dyad share
     burst_rate: float = 0.02  # chance of a crisis or a summit per dyad and week
-    burst_size: float = 1.5  # mean of its exponential size, in multiples of the usual intensity
-    meetings: float = 0.75  # share of verbal cooperation that is one event in both directions
+    burst_size: float = 1.2  # mean of its exponential size, in multiples of the usual intensity
+    meetings: float = 0.9  # share of verbal cooperation that is one event in both directions
 
 
 LINEAR = Dynamics()
-THRESHOLD = Dynamics(response="threshold", strength=1.15, level=1.0)  # only an unusual week spreads
+THRESHOLD = Dynamics(response="threshold", strength=1.3, level=1.0)  # only an unusual week spreads
 SATURATING = Dynamics(response="saturating", strength=0.6, level=0.3)  # many small pushes add up to little
 
 
@@ -96,7 +96,7 @@ def simulate(
         title=f"Simulated demo: {n_actors} countries, {n_periods} weeks", simulated=True, kind="count", report=report
     )
     dates = np.datetime64(start, "D") + 7 * np.arange(n_periods)
-    return RelationalSeries(counts.astype(np.float32), dates, world_names(n_actors), QUAD_ACTIONS, source=source)
+    return RelationalSeries(counts, dates, world_names(n_actors), QUAD_ACTIONS, source=source)
 
 
 def simulation_truth(seed: int = 0, *, n_actors: int = 25, dynamics: Dynamics | None = None) -> Truth:
@@ -121,7 +121,7 @@ def _run(s: Structure, d: Dynamics, n_periods: int, rng: np.random.Generator) ->
     n, _, k = s.log_rate.shape
     drift, world = slow_change(n, n_periods, rng)  # (T, N, N), (T,)
     usual = _usual_level(s, d, rng)
-    counts = np.zeros((n_periods, n, n, k), dtype=np.int64)
+    counts = np.zeros((n_periods, n, n, k), dtype=np.float32)  # whole numbers, far below 2**24
     x = usual
     for t in range(-52, n_periods):  # a year to forget the start
         baseline = s.baseline(drift[max(t, 0)], world[max(t, 0)])

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trnn_core.data.countries import actors
+
 # The 25 countries in Hoff's order, each with a bloc and a rough weight in the world's news. The weights are a plain
 # guess, not an estimate from any event data.
 COUNTRIES: tuple[tuple[str, str, float], ...] = (
@@ -39,8 +41,8 @@ COUNTRIES: tuple[tuple[str, str, float], ...] = (
     ("Sudan", "Middle East", 0.5),
 )
 BLOCS = ("West", "East Asia", "Eurasia", "Middle East", "South Asia")
-ACTION_RATE = np.array([-1.6, -3.9, -5.2, -4.3])  # log of a middling dyad's weekly count, per quad class
-ACTION_CAP = np.array([3.2, 2.0, 1.0, 2.2])  # and of the busiest dyad's
+ACTION_RATE = np.array([-2.15, -4.35, -5.75, -4.95])  # log of a middling dyad's weekly count, per quad class
+ACTION_CAP = np.array([3.5, 2.6, 1.6, 2.5])  # and of the busiest dyad's
 ACTION_INFLUENCE = np.array(
     [[1.0, 0.0, 0.2, 0.0], [0.0, 1.0, 0.0, 0.3], [0.25, 0.0, 0.8, 0.0], [0.0, 0.35, 0.0, 1.0]]
 )  # talk leads to deeds and deeds to talk, within cooperation and within conflict
@@ -82,9 +84,11 @@ def slow_change(n_actors: int, n_periods: int, rng: np.random.Generator) -> tupl
 
 
 def world_names(n_actors: int) -> tuple[str, ...]:
-    """Hoff's 25 countries; beyond them actors are numbered."""
-    names = [name for name, _, _ in COUNTRIES[:n_actors]]
-    return tuple(names + [f"Actor {i + 1}" for i in range(len(names), n_actors)])
+    """Hoff's 25 countries, then the other states of the table, then numbered actors."""
+    names = [name for name, _, _ in COUNTRIES]
+    names += [a.name for a in actors("state") if a.name not in names]
+    names += [f"Actor {i + 1}" for i in range(len(names), n_actors)]
+    return tuple(names[:n_actors])
 
 
 def _actors(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -113,12 +117,12 @@ def _log_rate(activity: np.ndarray, bloc: np.ndarray, rng: np.random.Generator) 
     """Busy actors, blocs that keep to themselves or deal with each other, close pairs, and rivals."""
     n = len(activity)
     between = np.triu(rng.normal(0.0, 0.7, size=(len(BLOCS), len(BLOCS))), 1)
-    affinity = between + between.T + 1.3 * np.eye(len(BLOCS))
-    close = np.triu(rng.normal(0.0, 0.8, size=(n, n)), 1)
-    rival = np.triu(0.8 * rng.gamma(0.35, 2.0, size=(n, n)), 1)
-    rate = 1.45 * (activity[:, None] + activity[None, :] - 3.1) + affinity[bloc][:, bloc] + close + close.T
+    affinity = between + between.T + 1.5 * np.eye(len(BLOCS))
+    close = np.triu(rng.normal(0.0, 0.95, size=(n, n)), 1)
+    rival = np.triu(rng.gamma(0.33, 2.0, size=(n, n)), 1)
+    rate = 1.65 * (activity[:, None] + activity[None, :] - 3.1) + affinity[bloc][:, bloc] + close + close.T
     hostile = (rival + rival.T)[:, :, None] * np.array([0.0, 0.75, 0.0, 1.0])
-    return ACTION_RATE + rate[:, :, None] + hostile + rng.normal(0.0, 0.3, size=(n, n, 4))
+    return ACTION_RATE + rate[:, :, None] + hostile + rng.normal(0.0, 0.35, size=(n, n, 4))
 
 
 def _capped(log_rate: np.ndarray) -> np.ndarray:

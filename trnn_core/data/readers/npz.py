@@ -9,12 +9,14 @@ import os
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from trnn_core.data.readers.inputs import check_expansion
+from trnn_core.data.options import ImportOptions
+from trnn_core.data.readers.inputs import Input, check_expansion
 from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.errors import TRNNError
 
@@ -24,11 +26,22 @@ _MEMBERS = ("values", "dates", "actors", "actions", "actor_names", "observed", "
 
 def recognise(head: bytes, name: str) -> bool:
     """Whether a file that starts like this is one of ours: a zip whose first member is an array."""
-    return (
-        head[:4] == b"PK\x03\x04"
-        and head[30:60].split(b".npy")[0].replace(b"_", b"").isalpha()
-        and b".npy" in head[:120]
-    )
+    length = int.from_bytes(head[26:28], "little")
+    return head[:4] == b"PK\x03\x04" and head[30 : 30 + length].endswith(b".npy")
+
+
+def read(inputs: Sequence[Input], options: ImportOptions, progress: object = None) -> RelationalSeries:
+    """The format's door in `read_series`: one file, at least two actors and periods."""
+    if len(inputs) != 1:
+        raise TRNNError(f"One NPZ file is one series. Got {len(inputs)} files; import them one by one.")
+    if inputs[0].wrapping != "plain":
+        raise TRNNError(f"{inputs[0].name}: an NPZ file must not be packed again; unpack it first.")
+    series = read_npz(inputs[0].path, max_bytes=options.max_bytes)
+    if len(series) < 2 or len(series.actors) < 2:
+        raise TRNNError(
+            f"{inputs[0].name}: a series needs at least two periods and two actors. Got {len(series)} and {len(series.actors)}."
+        )
+    return series
 
 
 def read_npz(path: str | Path, *, max_bytes: int = 4 * 2**30) -> RelationalSeries:

@@ -27,16 +27,18 @@ class ImportOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    period: Period = "week"
+    period: Period | None = None  # None: week for event files, a table's own
     week_start: Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] = "monday"
     actors: int | Literal["all"] | tuple[str, ...] = 25  # the N most active, all, or these in this order
     # quad class, CAMEO root (event type for POLECAT), the file's own column, or a grouping own code -> label
     actions: Literal["quad", "root", "own"] | dict[str, str] | None = None  # None: quad for events, own for tables
     value: Value | None = None  # None: unique events; for a table with a value column, that column (one row per cell)
     diagonal: bool = False  # keep what an actor does to itself
+    gaps: Literal["zero", "missing"] = "zero"  # counts in a period without a single row
     keep_partial: bool = False  # keep a first and last period that the files cover only in part
     countries: bool | None = None  # map names to one identity; None: for event files yes, for tables where all fit
-    corrections: dict[str, str] = Field(default_factory=dict)  # the user's own name -> actor ("" drops the name)
+    scheme: str | None = None  # how a table spells its countries (name, iso2, iso3, cow, cameo, ...); None: found out
+    corrections: dict[str, str] = Field(default_factory=dict)  # the user's decisions: spelling -> actor
     columns: dict[str, str] = Field(default_factory=dict)  # for tables: date/source/target/action/value -> header
     sheet: str | None = None  # for Excel
     encoding: Literal["utf-8", "latin-1"] | None = None  # None: UTF-8; POLECAT falls back to Latin-1, and says so
@@ -46,6 +48,7 @@ class ImportOptions(BaseModel):
     licence: str = ""
     allowed_root: Path | None = None  # refuse files outside this folder (the server's pages set it)
     max_bytes: int = Field(default=16 * 2**30, gt=0)  # refuse input that unpacks to more than this
+    max_cells: int = Field(default=2**28, gt=0)  # refuse a tensor with more cells than this
     threads: int = Field(default=2, ge=1, le=64)
 
     def __init__(self, **fields: Any) -> None:
