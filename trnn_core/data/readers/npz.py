@@ -236,7 +236,7 @@ def _provenance(arrays: dict[str, np.ndarray], name: str) -> Provenance:
             raise TRNNError(
                 f"{name}: 'source' must be one JSON text. Got {arrays['source'].dtype} of shape {arrays['source'].shape}."
             )
-        return Provenance.from_json(_labels(arrays["source"].reshape(1), f"{name}, array 'source'")[0])
+        return _checked_provenance(_labels(arrays["source"].reshape(1), f"{name}, array 'source'")[0], name)
     title = name.removesuffix(".npz")
     if "actor_names" in arrays:
         names = _labels(arrays["actor_names"], f"{name}, array 'actor_names'")
@@ -247,6 +247,22 @@ def _provenance(arrays: dict[str, np.ndarray], name: str) -> Provenance:
             )
         return Provenance(title, report={"actor_names": dict(zip(codes, names, strict=True))})
     return Provenance(title)
+
+
+def _checked_provenance(text: str, name: str) -> Provenance:
+    try:
+        source = Provenance.from_json(text)
+    except (TRNNError, RecursionError) as e:
+        raise TRNNError(f"{name}: {str(e) or 'the provenance is nested too deeply'}") from e
+    right = (
+        isinstance(source.title, str) and isinstance(source.licence, str) and isinstance(source.report, dict)
+        and isinstance(source.simulated, bool) and isinstance(source.diagonal, bool) and source.kind in ("count", "value")
+    )  # fmt: skip
+    if not right:
+        raise TRNNError(
+            f"{name}: the provenance must have a title, a kind and a report of the right types. Got {text[:80]!r}."
+        )
+    return source
 
 
 def _guess_kind(series: RelationalSeries, name: str) -> Provenance:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from trnn_core.data.options import ImportOptions
-from trnn_core.data.readers.blocks import Block, line_blocks
+from trnn_core.data.readers.blocks import Block, check_start, line_blocks
 from trnn_core.data.readers.inputs import Input, check_expansion, open_input
 from trnn_core.errors import TRNNError
 
@@ -43,6 +43,7 @@ def header_of(source: Input, head: bytes, options: ImportOptions) -> list[str]:
     if head[:4] == b"PK\x03\x04":
         first = next(iter(_excel_rows(source, options)), ())
         return [_cell(c).strip() for c in first]
+    check_start(head[:4096], source.name)
     line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].rstrip(b"\r")
     return _split(line, separator_of(line, source.name), source.name)
 
