@@ -13,6 +13,7 @@ from pyarrow import csv
 from trnn_core.data.aggregate import Dropped, EventBatch, Example
 from trnn_core.data.readers.blocks import Block
 from trnn_core.data.readers.hashing import combine, hash_texts, mix
+from trnn_core.data.readers.inputs import short
 from trnn_core.errors import TRNNError
 
 R = TypeVar("R")
@@ -154,7 +155,9 @@ def read_table(block: Block, columns: list[str], needed: list[str], name: str) -
                 f"{name}, line {line}: must have {len(columns)} tab-separated fields as the first line. Got {bad[0].actual_columns}: {bad[0].text[:80]!r}; "
                 "the row is broken, perhaps by a line break or a tab inside a field."
             ) from e
-        raise TRNNError(f"{name}, from line {block.first_line}: cannot be read as tab-separated text ({e}).") from e
+        raise TRNNError(
+            f"{name}, from line {block.first_line}: cannot be read as tab-separated text ({short(e)})."
+        ) from e
 
 
 def _dated(at: np.ndarray, days: np.ndarray, first_line: int) -> dict[int, tuple[int, int]]:
