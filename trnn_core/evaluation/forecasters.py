@@ -10,7 +10,12 @@ from trnn_core.models import registry
 from trnn_core.models.forecast import Forecaster
 
 # name -> where the forecaster is made, and what it is in words; `module:function` is called with the options
-NETWORKS: dict[str, tuple[str, str]] = {}
+NETWORKS: dict[str, tuple[str, str]] = {
+    "recommended": (
+        "trnn_core.models.recommended:Recommended",
+        "tGRU shared by all dyads on top of the relational autoregression, count likelihood, three members",
+    ),
+}
 
 
 def names() -> tuple[str, ...]:

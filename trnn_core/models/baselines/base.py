@@ -86,7 +86,7 @@ class LevelForecaster:
         levels = self._levels(panel, origins, step)
         if step not in self._noise:
             self._noise[step] = self._fit_noise(step)
-        return levels, self._noise[step].distribution(levels, panel.activity()[origins])
+        return levels, self._noise[step].distribution(levels, panel.activity[origins])
 
     def _fit_noise(self, step: int) -> Noise:
         """The errors made `step` periods ahead over the recent training periods."""
@@ -99,7 +99,7 @@ class LevelForecaster:
         levels = self._levels(panel, origins, step)
         came, seen = panel.values[origins + step], panel.observed[origins + step] & panel.cells[..., None]
         seen = seen.all(-1) if seen.all(-1).any() else seen.any(-1)
-        level, activity, value = (x[seen] for x in (levels, panel.activity()[origins], came))  # (S, K) each
+        level, activity, value = (x[seen] for x in (levels, panel.activity[origins], came))  # (S, K) each
         if not panel.counts:
             return fit_value_noise(level, activity, value)
         nearby = self._noise.get(step - 1)
