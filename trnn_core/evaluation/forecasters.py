@@ -15,6 +15,8 @@ NETWORKS: dict[str, tuple[str, str]] = {
         "trnn_core.models.recommended:Recommended",
         "tGRU shared by all dyads on top of the relational autoregression, count likelihood, three members",
     ),
+    "tlstm": ("trnn_core.evaluation.networks:tlstm", "a plain tLSTM, hidden 14 x 14 x 4, windows of 7, stopped early"),
+    "tgru": ("trnn_core.evaluation.networks:tgru", "a plain tGRU, hidden 14 x 14 x 4, windows of 7, stopped early"),
 }
 
 

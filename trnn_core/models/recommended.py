@@ -53,6 +53,7 @@ class Recommended(LevelForecaster):
         self._last: tuple[Panel, Channels] | None = None
 
     def fit(self, series: RelationalSeries) -> Self:
+        self.check_length(series)
         self._highway = RelationalAR().fit(series)
         self._period = series.period
         return super().fit(series)

@@ -42,11 +42,7 @@ class LevelForecaster:
 
     def fit(self, series: RelationalSeries) -> Self:
         """Learn from the whole series given; returns self."""
-        if len(series) < self.min_periods:
-            raise TRNNError(
-                f"The model '{self.name}' needs at least {self.min_periods} periods to learn from. "
-                f"Got {len(series)} instead; choose a longer series or a simpler model."
-            )
+        self.check_length(series)
         panel = Panel.of(series)
         self._labels, self._noise = (series.actors, series.actions), {}
         self._learnt_until = len(series) - int(self.holdout * len(series))
@@ -104,6 +100,13 @@ class LevelForecaster:
             return fit_value_noise(level, activity, value)
         nearby = self._noise.get(step - 1)
         return fit_count_noise(level, activity, value, nearby if isinstance(nearby, CountNoise) else None)
+
+    def check_length(self, series: RelationalSeries) -> None:
+        if len(series) < self.min_periods:
+            raise TRNNError(
+                f"The model '{self.name}' needs at least {self.min_periods} periods to learn from. "
+                f"Got {len(series)} instead; choose a longer series or a simpler model."
+            )
 
     def _check_labels(self, series: RelationalSeries) -> None:
         if self._train is None:
