@@ -15,6 +15,7 @@ from trnn_core.errors import TRNNError
 
 # A new verb is one file in this folder and one line here: the word typed -> its module.
 VERBS: dict[str, str] = {
+    "backtest": "backtest",
     "import": "import_",
     "info": "info",
     "simulate": "simulate",

@@ -17,7 +17,8 @@ from scipy import optimize, special
 
 from trnn_core.models.distributions import Distribution, NegativeBinomial, Normal
 
-_MAX_ZEROS = 120_000  # zeros beyond this are thinned and weighted
+_MAX_EVENTS = 60_000  # events beyond this are thinned and weighted
+_ZERO_GRID = (0.1, 0.15)  # zeros are counted on a grid of this step in log level and log activity
 _PRIOR = 10.0  # weight of the pull towards mean = level, in observations
 _LOG_SIZE = (-7.0, 7.0)
 
@@ -36,7 +37,7 @@ class CountNoise:
         """Level and activity (..., K) to a distribution per cell."""
         level = np.clip(level, *self.level_range)
         activity = np.clip(activity, *self.activity_range)
-        basis = _basis(level, activity)  # (..., P)
+        basis = _basis(_log_level(level), _log_activity(activity))  # (..., P)
         n = basis.shape[-1]
         log_mean = basis @ self.mean_coefs[:n] + self.mean_coefs[n:]
         log_size = basis @ self.size_coefs[:n] + self.size_coefs[n:]
@@ -59,18 +60,27 @@ class ValueNoise:
 Noise = CountNoise | ValueNoise
 
 
-def fit_count_noise(level: np.ndarray, activity: np.ndarray, counts: np.ndarray, seed: int = 0) -> CountNoise:
-    """Maximum likelihood over samples (S, K): the level forecast, the activity at the origin, the count that came."""
+def fit_count_noise(
+    level: np.ndarray, activity: np.ndarray, counts: np.ndarray, nearby: CountNoise | None = None
+) -> CountNoise:
+    """Maximum likelihood over samples (S, K): the level forecast, the activity at the origin, the count that came.
+
+    `nearby` is the noise of the step before: the search starts there.
+    """
     n_actions = level.shape[-1]
-    level_range = (float(level.min()), float(level.max()))
-    activity_range = (float(activity.min()), float(activity.max()))
-    action = np.broadcast_to(np.arange(n_actions), level.shape)
-    keep, weight = _thin(counts.ravel(), seed)
-    m, a, y, k = (x.ravel()[keep] for x in (level, activity, counts.astype(float), action))
+    action = np.broadcast_to(np.arange(n_actions), level.shape).ravel()
+    log_level, log_activity, y = (
+        _log_level(level).ravel(),
+        _log_activity(activity).ravel(),
+        counts.ravel().astype(float),
+    )
+    m, a, k, y, weight = _condense(log_level, log_activity, action, y)
     design = np.concatenate([_basis(m, a), np.eye(n_actions)[k]], axis=1)
-    coefs = _fit_negative_binomial(design, y, weight)
+    guess = None if nearby is None else np.concatenate([nearby.mean_coefs, nearby.size_coefs])
+    coefs = _fit_negative_binomial(design, y, weight, guess)
     half = len(coefs) // 2
-    return CountNoise(coefs[:half], coefs[half:], level_range, activity_range, float(counts.max()))
+    ranges = [(float(x.min()), float(x.max())) for x in (level, activity)]
+    return CountNoise(coefs[:half], coefs[half:], ranges[0], ranges[1], float(counts.max()))
 
 
 def fit_value_noise(level: np.ndarray, activity: np.ndarray, values: np.ndarray) -> ValueNoise:
@@ -87,23 +97,43 @@ def fit_value_noise(level: np.ndarray, activity: np.ndarray, values: np.ndarray)
     return ValueNoise(optimize.minimize(loss, start, method="Nelder-Mead").x, floor)
 
 
-def _basis(level: np.ndarray, activity: np.ndarray) -> np.ndarray:
-    """Smooth terms in the log of the level and of the activity; (..., 6)."""
-    m = np.maximum(level, 0.0).astype(float)
-    s, a = np.log(m + 0.01), np.log(activity.astype(float) + 0.003)
-    return np.stack([s, s**2 / 4, m, a, a**2 / 5, s * a / 5], axis=-1)
+def _log_level(level: np.ndarray) -> np.ndarray:
+    return np.log(np.maximum(level, 0.0).astype(float) + 0.01)
 
 
-def _thin(counts: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """All events and a weighted sample of the zeros: a twentieth of the work at the same likelihood on average."""
-    events, zeros = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
-    weight = max(1.0, len(zeros) / _MAX_ZEROS)
+def _log_activity(activity: np.ndarray) -> np.ndarray:
+    return np.log(activity.astype(float) + 0.003)
+
+
+def _basis(s: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Smooth terms in the log level s and the log activity a; (..., 6)."""
+    return np.stack([s, s**2 / 4, np.exp(s), a, a**2 / 5, s * a / 5], axis=-1)
+
+
+def _condense(
+    s: np.ndarray, a: np.ndarray, action: np.ndarray, y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The same likelihood in fewer rows: zeros counted on a fine grid, events kept (a weighted part if very many)."""
+    zeros, events = y == 0, np.flatnonzero(y)
+    cell = np.stack([np.rint(s[zeros] / _ZERO_GRID[0]), np.rint(a[zeros] / _ZERO_GRID[1])]).astype(np.int64)
+    key = ((cell[0] + 1000) * 4000 + cell[1] + 1000) * (int(action.max()) + 1) + action[zeros]
+    _, first, where, n = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    means = [np.bincount(where, x[zeros], minlength=len(n)) / np.maximum(n, 1) for x in (s, a)]
+    weight = max(1.0, len(events) / _MAX_EVENTS)
     if weight > 1:
-        zeros = np.sort(np.random.default_rng(seed).choice(zeros, _MAX_ZEROS, replace=False))
-    return np.concatenate([events, zeros]), np.concatenate([np.ones(len(events)), np.full(len(zeros), weight)])
+        events = events[np.linspace(0, len(events) - 1, _MAX_EVENTS).astype(np.int64)]
+    return (
+        np.concatenate([means[0], s[events]]),
+        np.concatenate([means[1], a[events]]),
+        np.concatenate([action[zeros][first], action[events]]),
+        np.concatenate([np.zeros(len(n)), y[events]]),
+        np.concatenate([n, np.full(len(events), weight)]),
+    )
 
 
-def _fit_negative_binomial(design: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def _fit_negative_binomial(
+    design: np.ndarray, y: np.ndarray, weight: np.ndarray, guess: np.ndarray | None
+) -> np.ndarray:
     """Coefficients of log mean, then of log size, by L-BFGS with the analytic gradient."""
     n, total = design.shape[1], weight.sum()
     events = np.flatnonzero(y > 0)
@@ -127,4 +157,5 @@ def _fit_negative_binomial(design: np.ndarray, y: np.ndarray, weight: np.ndarray
         pull = _PRIOR / total * (c - start)
         return value + float(pull @ (c - start)) / 2, gradient + pull
 
-    return optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 150, "ftol": 1e-9}).x
+    begin = start if guess is None else guess
+    return optimize.minimize(loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": 150, "ftol": 1e-9}).x

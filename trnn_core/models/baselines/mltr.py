@@ -28,6 +28,7 @@ class RelationalMLTR(LevelForecaster):
     lags = True
     joint = True
     additive = False
+    shared = False
 
     def __init__(self, n_sweeps: int = 25) -> None:
         super().__init__()
@@ -81,7 +82,11 @@ class RelationalMLTR(LevelForecaster):
             return [fit_multilinear(x, y, seen, self.n_sweeps)]
         fit = fit_additive if self.additive else fit_multilinear
         each = [slice(k, k + 1) for k in range(z.shape[-1])]
-        return [fit(x[..., k, :], y[..., k], seen[..., k], self.n_sweeps) for k in each]
+        parts = [(x[..., k, :], y[..., k], seen[..., k]) for k in each]
+        if not self.shared:
+            return [fit(*part, n_sweeps=self.n_sweeps) for part in parts]
+        xs, ys, seens = (np.concatenate([part[i] for part in parts]) for i in range(3))
+        return [fit(xs, ys, seens, self.n_sweeps)] * len(parts)
 
 
 class JointMLTR(RelationalMLTR):
@@ -93,14 +98,18 @@ class JointMLTR(RelationalMLTR):
 
 
 class BilinearMLTR(JointMLTR):
-    """Y_k = B1 X_k B2' + E, each action by itself."""
+    """Y_k = B1 X_k B2' + E, each action by itself; `shared` gives all actions the same two country maps."""
 
     name = "mltr_bilinear"
     joint = False
 
+    def __init__(self, n_sweeps: int = 25, shared: bool = False) -> None:
+        super().__init__(n_sweeps)
+        self.shared = shared
+
 
 class AdditiveMLTR(BilinearMLTR):
-    """Y_k = B1 X_k + X_k B2' + E, each action by itself."""
+    """Y_k = B1 X_k + X_k B2' + E, each action by itself or with shared country maps."""
 
     name = "mltr_additive"
     additive = True
