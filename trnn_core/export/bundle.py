@@ -13,6 +13,7 @@ from trnn_core.export.blocks import Progress, Table, silent
 from trnn_core.export.citation import about_text, bibtex, one_line
 from trnn_core.export.images import FORMATS, Size, to_images
 from trnn_core.export.material import Material
+from trnn_core.export.presentation import presentation
 from trnn_core.export.report import html_report, pdf_report
 from trnn_core.export.slides import slides
 from trnn_core.export.tables import to_csv
@@ -32,6 +33,10 @@ def pdf_files(m: Material) -> Files:
 
 def slide_files(m: Material) -> Files:
     yield "slides.pptx", slides(m)
+
+
+def presentation_files(m: Material) -> Files:
+    yield "presentation.html", presentation(m).encode()
 
 
 def table_files(m: Material) -> Files:
@@ -80,6 +85,7 @@ KINDS: dict[str, tuple[str, Callable[[Material], Files]]] = {
     "report": ("the report as HTML", report_files),
     "pdf": ("the report as PDF", pdf_files),
     "slides": ("slides", slide_files),
+    "presentation": ("the presentation", presentation_files),
     "tables": ("tables as CSV, Parquet, Stata, Excel and LaTeX", table_files),
     "networks": ("networks as GraphML and GEXF", network_files),
     "images": ("images as PNG and SVG", image_files),
