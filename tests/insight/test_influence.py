@@ -13,8 +13,9 @@ from trnn_core.data.simulate import simulate, truth_of
 from trnn_core.errors import TRNNError
 from trnn_core.insight.influence import jacobian_influence, mode_influence, ranking_quality
 from trnn_core.training.config import Recipe
+from trnn_core.training.networks import build_network
 from trnn_core.training.prepare import prepare
-from trnn_core.training.trainer import build_network, fit
+from trnn_core.training.trainer import fit
 
 THRESHOLD = 0.95
 RECIPE = Recipe(
