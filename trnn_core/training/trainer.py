@@ -27,7 +27,7 @@ from trnn_core.training.events import (
     Started,
     StepDone,
 )
-from trnn_core.training.networks import build_network, cell_loss, network_arrays, part_loss, predict, set_network
+from trnn_core.training.networks import build_network, learn, network_arrays, part_loss, set_network
 from trnn_core.training.optimisers import Optimiser, rate
 from trnn_core.training.prepare import Prepared, make_batches, part_windows, prepare
 
@@ -180,15 +180,14 @@ class _Loop:
         for step, batch in enumerate(todo, start=1):
             self._obey()
             self.optimiser.zero_grad()
-            raw, state = predict(self.network, batch, self.prepared.every_step, state)
-            state, n = _detached(state), batch.n_cells
+            loss, state = learn(self.network, batch, state)
+            n = batch.n_cells
             if not n:
                 continue  # nothing observed in these periods: nothing to learn from
-            loss = cell_loss(self.network, raw, batch)
-            penalty = weight * self.network.penalty()
             value = loss.item()
             self._check_loss(value, epoch, step)
-            (loss + penalty).backward()
+            penalty = weight * self.network.penalty()
+            penalty.backward()
             norm = self.optimiser.clip()
             self._check_gradient(norm, epoch, step)
             self.optimiser.step(lr)
@@ -267,12 +266,3 @@ class _Loop:
         self.progress = Progress(**{k: v for k, v in snapshot.state.items() if k != "sampler"})
         self.history = list(snapshot.history)
         self.best = dict(snapshot.weights if snapshot.best_weights is None else snapshot.best_weights)
-
-
-def _detached(state: Any) -> Any:
-    """Truncated BPTT: the state goes on, its past does not."""
-    if isinstance(state, torch.Tensor):
-        return state.detach()
-    if isinstance(state, (tuple, list)):
-        return type(state)(_detached(s) for s in state)
-    return state
