@@ -134,8 +134,7 @@ def result(paths: list[Path], form: str, options: ImportOptions, series: Relatio
     report = series.source.report
     if "rows_read" in report:
         with st.expander("What was read, used and left out", expanded=True):
-            for sentence in summary(report):
-                st.markdown(f"- {escape(sentence)}")
+            st.markdown("\n".join(f"- {escape(sentence)}" for sentence in summary(report)))
         reconcile(paths, form, options, report.get("unrecognised", []))
     save(series)
 
@@ -153,7 +152,10 @@ def reconcile(paths: list[Path], form: str, options: ImportOptions, unknown: lis
             "count as": ["" for _ in unknown],
         }
     )
-    edited = st.data_editor(table, hide_index=True, disabled=["name", "where", "perhaps"], key="reconcile")
+    edited = st.data_editor(
+        table, hide_index=True, disabled=["name", "where", "perhaps"], key="reconcile",
+        column_config={"name": "Name in the file", "where": "First seen", "perhaps": "Perhaps", "count as": st.column_config.TextColumn("Count as", help="A country, or any name of your own; empty leaves it as it is.")},
+    )  # fmt: skip
     decisions = {
         r["name"]: str(r["count as"]).strip() for _, r in edited.iterrows() if str(r["count as"] or "").strip()
     }

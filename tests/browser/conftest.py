@@ -5,11 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,9 +13,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from scripts.find_browser import installed
+from scripts.serve import Server
 from tests.trained_store import make_home
 
-ROOT = Path(__file__).resolve().parents[2]
 WAIT = 60_000  # milliseconds; the machine may be busy
 
 
@@ -29,52 +24,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(item.fspath).is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.xdist_group("browser"))
-
-
-class Server:
-    """The dashboard as `make app` starts it, on its own data and runs."""
-
-    def __init__(self, home: Path):
-        self.home = home
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://localhost:{self.port}"
-
-    def start(self) -> None:
-        environment = os.environ | {
-            "TRNN_DATA": str(self.home / "data"),
-            "TRNN_RUNS": str(self.home / "runs"),
-            "PYTHONPATH": str(ROOT),
-        }
-        with (self.home / "server.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), "--server.headless", "true"],
-                cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2).read()
-                return
-            except OSError:
-                time.sleep(0.1)
-        raise AssertionError(f"the server did not answer: {self.log()[-2000:]}")
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(20)
-
-    def log(self) -> str:
-        return (self.home / "server.log").read_text(errors="replace")
 
 
 @pytest.fixture(scope="session")
@@ -86,19 +35,18 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("server") / "home"
     shutil.copytree(template, home)
-    running = Server(home)
-    yield running
-    running.stop()
-    end_worker(home)
+    with Server(home / "data", home / "runs") as running:
+        yield running
+    end_worker(home / "runs")
 
 
-def end_worker(home: Path) -> None:
+def end_worker(runs: Path) -> None:
     """The worker outlives the server by design; here it is told to end."""
     from trnn_core.training.jobs import worker_folder
     from trnn_core.training.processes import read_beat
     from trnn_core.training.store import RunStore
 
-    beat = read_beat(worker_folder(RunStore(home / "runs")) / "heartbeat.json")
+    beat = read_beat(worker_folder(RunStore(runs)) / "heartbeat.json")
     pid = beat.get("pid") if isinstance(beat, dict) else getattr(beat, "pid", None)
     if pid:
         with suppress(ProcessLookupError):

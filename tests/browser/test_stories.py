@@ -13,7 +13,8 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import WAIT, Server
+from scripts.serve import Server
+from tests.browser.conftest import WAIT
 from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
 
@@ -31,7 +32,14 @@ def start_training(page: Page, server: Server, epochs: int, name: str) -> Run:
     settled(page)
     page.get_by_role("button", name="Start training").click()
     page.get_by_role("heading", name=re.compile(name)).wait_for()
-    return next(run for run in RunStore(server.home / "runs").runs() if run.name == name)
+    return next(run for run in RunStore(server.runs).runs() if run.name == name)
+
+
+def train_and_see(page: Page) -> None:
+    """Press start, watch it live, and follow the link to its forecast."""
+    page.get_by_role("button", name="Start training").click()
+    page.get_by_role("button", name="Stop and keep").wait_for()
+    page.get_by_role("link", name="See the forecast").click()
 
 
 def until(true, seconds: float = 60.0) -> None:
@@ -56,11 +64,11 @@ def test_from_the_demo_to_a_forecast_in_few_clicks(page: Page, server: Server) -
     page.get_by_role("link", name="Train a network").click()
     page.get_by_role("button", name="Start training").wait_for()
     settled(page)
-    page.get_by_role("button", name="Start training").click()
-    page.get_by_role("link", name="See the forecast").click()
+    train_and_see(page)
     page.locator(".stPlotlyChart", has_text="Expected verbal cooperation").wait_for()
     run_id = parse_qs(urlparse(page.url).query)["run"][0]
-    assert RunStore(server.home / "runs").get(run_id).status().state == "finished"
+    run = RunStore(server.runs).get(run_id)
+    assert run_id != "first" and run.status().state == "finished"
 
 
 def test_clicking_a_cell_shows_that_pairs_history(page: Page, server: Server) -> None:
@@ -68,7 +76,7 @@ def test_clicking_a_cell_shows_that_pairs_history(page: Page, server: Server) ->
     squares = page.locator(".stPlotlyChart", has_text="sender").locator(".scatterlayer .point")
     squares.first.wait_for(state="attached")
     settled(page)
-    actors = sorted(RunStore(server.home / "runs").get("first").config["data"]["actors"], key=str.casefold)
+    actors = sorted(RunStore(server.runs).get("first").config["data"]["actors"], key=str.casefold)
     box = squares.nth(2 * len(actors) + 5).bounding_box()  # row 2, column 5
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
