@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -53,6 +53,15 @@ class EventBatch:
     dropped: Sequence[Dropped] = ()
     dated: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # day -> rows with that date, line of the first
     notes: Sequence[str] = ()
+
+    def after(self, n_lines: int) -> EventBatch:
+        """The same batch, n lines further down its file."""
+        return replace(
+            self,
+            lines=self.lines + n_lines,
+            dropped=[replace(d, example=replace(d.example, line=d.example.line + n_lines)) for d in self.dropped],
+            dated={day: (n, line + n_lines) for day, (n, line) in self.dated.items()},
+        )
 
 
 @dataclass

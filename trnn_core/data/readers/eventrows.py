@@ -11,10 +11,9 @@ import pyarrow as pa
 from pyarrow import csv
 
 from trnn_core.data.aggregate import Dropped, EventBatch, Example
-from trnn_core.data.readers.blocks import Block
+from trnn_core.data.readers.blocks import Block, LineError, settle_encoding
 from trnn_core.data.readers.hashing import combine, hash_texts, mix
 from trnn_core.data.readers.inputs import short
-from trnn_core.errors import TRNNError
 
 R = TypeVar("R")
 NO_DAY = np.int64(np.iinfo(np.int32).min)
@@ -66,6 +65,7 @@ class Job:
     weigh: bool  # whether intensities are summed
     columns: list[str]  # of the file at hand
     name: str
+    encoding: str | None = None
     names: dict[bytes, tuple[str, ...]] = field(default_factory=dict)  # what country fields mean
     labels: dict[bytes, str | None] = field(default_factory=dict)  # what action fields mean
 
@@ -77,8 +77,9 @@ class Job:
 
 
 def parse_block(block: Block, job: Job) -> EventBatch:
-    """The usable events of one block of tab-separated lines."""
-    batch = events_of(read_table(block, job.columns, job.needed, job.name), block.first_line, job)
+    """The usable events of one block of tab-separated lines, counted from its own first line."""
+    block = settle_encoding(block, job.name, job.encoding, job.layout.latin_fallback)
+    batch = events_of(read_table(block.data, job.columns, job.needed, job.name), 1, job)
     return replace(batch, notes=[f"{job.name} is not UTF-8 and was read as Latin-1"]) if block.latin else batch
 
 
@@ -127,9 +128,9 @@ def events_of(table: pa.Table, first_line: int, job: Job) -> EventBatch:
     )
 
 
-def read_table(block: Block, columns: list[str], needed: list[str], name: str) -> pa.Table:
+def read_table(data: bytes, columns: list[str], needed: list[str], name: str) -> pa.Table:
     """The needed columns as dictionaries of bytes; a line with another number of fields is an error."""
-    if not block.data:
+    if not data:
         return pa.table({c: pa.array([], pa.binary()).dictionary_encode() for c in needed})
     bad: list[csv.InvalidRow] = []
 
@@ -139,8 +140,8 @@ def read_table(block: Block, columns: list[str], needed: list[str], name: str) -
 
     try:
         return csv.read_csv(
-            pa.py_buffer(block.data),
-            read_options=csv.ReadOptions(column_names=columns, use_threads=False, block_size=len(block.data) + 1),
+            pa.py_buffer(data),
+            read_options=csv.ReadOptions(column_names=columns, use_threads=False, block_size=len(data) + 1),
             parse_options=csv.ParseOptions(
                 delimiter="\t", quote_char=False, ignore_empty_lines=False, invalid_row_handler=stop
             ),
@@ -150,14 +151,12 @@ def read_table(block: Block, columns: list[str], needed: list[str], name: str) -
         )
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
         if bad:
-            line = block.first_line + (bad[0].number or 1) - 1
-            raise TRNNError(
-                f"{name}, line {line}: must have {len(columns)} tab-separated fields as the first line. Got {bad[0].actual_columns}: {bad[0].text[:80]!r}; "
+            problem = (
+                f"must have {len(columns)} tab-separated fields as the first line. Got {bad[0].actual_columns}: {bad[0].text[:80]!r}; "
                 "the row is broken, perhaps by a line break or a tab inside a field."
-            ) from e
-        raise TRNNError(
-            f"{name}, from line {block.first_line}: cannot be read as tab-separated text ({short(e)})."
-        ) from e
+            )
+            raise LineError(name, bad[0].number or 1, problem) from e
+        raise LineError(name, 1, f"cannot be read as tab-separated text ({short(e)}).") from e
 
 
 def _dated(at: np.ndarray, days: np.ndarray, first_line: int) -> dict[int, tuple[int, int]]:
