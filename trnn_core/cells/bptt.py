@@ -11,18 +11,24 @@ from torch import Tensor
 class Walk(NamedTuple):
     """How a sweep walks over the input products, which lie as (G, h_1, ..., n, h_D).
 
-    Step t of the B sequences reads the entries [t * hop, t * hop + B). With hop = B these are B separate sequences
-    side by side; with hop = 1 they are B overlapping windows of one series, whose input products exist once.
+    Step t of the B sequences reads the entries [start + t * hop, start + t * hop + B). With hop = B these are B
+    separate sequences side by side; with hop = 1 they are B overlapping windows of one series, whose input products
+    exist once.
     """
 
     n_steps: int
     n_sequences: int
     hop: int
     active: Tensor | None = None  # (T, B, 1), one while a sequence lasts and zero behind its end
+    start: int = 0
+    sink: Tensor | None = None  # where to add dl/d(inputs); several sweeps over parts of the inputs share one sum
 
     def at(self, inputs: Tensor, step: int) -> Tensor:
         """The input products of one step, (G, h_1, ..., B, h_D), as a view."""
-        return inputs.narrow(-2, step * self.hop, self.n_sequences)
+        return inputs.narrow(-2, self.start + step * self.hop, self.n_sequences)
+
+    def input_grad(self, inputs: Tensor) -> Tensor:
+        return torch.zeros_like(inputs) if self.sink is None else self.sink
 
     def freeze(self, new: Tensor, old: Tensor | None, step: int) -> None:
         """A sequence that has ended keeps its state: overwrite `new` by `old` behind the end."""

@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from trnn_core.cells.activations import get_activation
 from trnn_core.cells.base import TensorCell
 from trnn_core.cells.bptt import Walk, plus
-from trnn_core.cells.stacked import apply_factors, pull_back
+from trnn_core.cells.stacked import StackedTucker
 
 R, Z, H = range(3)
 GATES, CANDIDATE = slice(R, Z + 1), slice(H, H + 1)
@@ -24,7 +24,7 @@ class GRUSweep(torch.autograd.Function):
     @staticmethod
     def forward(ctx, inputs: Tensor, H0: Tensor | None, walk: Walk, names: tuple[str, ...], *W: Tensor):  # type: ignore[override]
         sigma_g, sigma_h = map(get_activation, names)
-        W_gates, W_candidate = [w[GATES] for w in W], [w[CANDIDATE] for w in W]
+        gated, candidate = StackedTucker([w[GATES] for w in W]), StackedTucker([w[CANDIDATE] for w in W])
         hiddens = inputs.new_empty(walk.n_steps, *inputs.shape[1:-2], walk.n_sequences, inputs.shape[-1])
         gates, stages = [], []
         H_prev = H0
@@ -35,10 +35,10 @@ class GRUSweep(torch.autograd.Function):
                 sigma_h.apply_(A[H])  # eq. 12
                 torch.addcmul(A[H], A[Z], A[H], value=-1, out=hiddens[t])  # eq. 13
             else:
-                M, stage = apply_factors(H_prev, W_gates)
+                M, stage = gated.apply(H_prev)
                 sigma_g.apply_(A[GATES].add_(M))  # eq. 9, 10
                 R_hat = A[R] * H_prev  # eq. 11
-                M, candidate_stage = apply_factors(R_hat, W_candidate)
+                M, candidate_stage = candidate.apply(R_hat)
                 sigma_h.apply_(A[CANDIDATE].add_(M))  # eq. 12
                 torch.addcmul(A[H], A[Z], H_prev - A[H], out=hiddens[t])  # eq. 13
                 stages += [*stage, *candidate_stage]
@@ -58,10 +58,10 @@ class GRUSweep(torch.autograd.Function):
         inputs, H0, hiddens, *rest = ctx.saved_tensors
         n_modes = hiddens.ndim - 2
         W, gates, stages = rest[:n_modes], rest[n_modes : n_modes + walk.n_steps], rest[n_modes + walk.n_steps :]
-        W_gates, W_candidate = [w[GATES] for w in W], [w[CANDIDATE] for w in W]
-        dW = [torch.zeros_like(w) for w in W]
-        dW_gates, dW_candidate = [w[GATES] for w in dW], [w[CANDIDATE] for w in dW]
-        d_inputs = torch.zeros_like(inputs)
+        gated, candidate = StackedTucker([w[GATES] for w in W]), StackedTucker([w[CANDIDATE] for w in W])
+        gated.zero_grads()
+        candidate.zero_grads()
+        d_inputs = walk.input_grad(inputs)
         for t in reversed(range(walk.n_steps)):
             dH = walk.receive(dH, d_outputs, hiddens, t)  # eq. 23
             dH, dH_past = walk.split(dH, t)
@@ -79,14 +79,15 @@ class GRUSweep(torch.autograd.Function):
                 torch.mul(H_prev - A[H], dH, out=dM[Z])  # eq. 37
                 stage, candidate_stage = stages[2 - 2 * n_modes : 1 - n_modes], stages[1 - n_modes :]
                 stages = stages[: 2 - 2 * n_modes]
-                dR_hat = pull_back(dM[CANDIDATE], A[R] * H_prev, W_candidate, candidate_stage, dW_candidate)
+                dR_hat = candidate.pull_back(dM[CANDIDATE], A[R] * H_prev, candidate_stage)
                 torch.mul(H_prev, dR_hat, out=dM[R])  # eq. 38
                 sigma_g.chain_(dM[GATES], A[GATES])
-                dH = pull_back(dM[GATES], H_prev, W_gates, stage, dW_gates).addcmul_(A[Z], dH)  # eq. 39
+                dH = gated.pull_back(dM[GATES], H_prev, stage).addcmul_(A[Z], dH)  # eq. 39
                 dH.addcmul_(A[R], dR_hat)  # the path through eq. 11 that the printed eq. 39 leaves out
             walk.at(d_inputs, t).add_(dM)
             dH = plus(dH, dH_past)
-        return d_inputs, dH if H0 is not None else None, None, None, *dW
+        dW = [torch.cat(pair) for pair in zip(gated.grads, candidate.grads, strict=True)]
+        return None if walk.sink is not None else d_inputs, dH if H0 is not None else None, None, None, *dW
 
 
 class TensorGRU(TensorCell):

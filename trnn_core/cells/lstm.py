@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from trnn_core.cells.activations import get_activation
 from trnn_core.cells.base import TensorCell
 from trnn_core.cells.bptt import Walk, plus
-from trnn_core.cells.stacked import apply_factors, pull_back
+from trnn_core.cells.stacked import StackedTucker
 
 F, I, O, C = range(4)
 GATES = slice(F, O + 1)
@@ -24,6 +24,7 @@ class LSTMSweep(torch.autograd.Function):
     @staticmethod
     def forward(ctx, inputs: Tensor, H0: Tensor | None, C0: Tensor | None, walk: Walk, names: tuple, *W: Tensor):  # type: ignore[override]
         sigma_g, sigma_c, sigma_h = map(get_activation, names)
+        recurrent = StackedTucker(W)
         shape = (*inputs.shape[1:-2], walk.n_sequences, inputs.shape[-1])
         hiddens = inputs.new_empty(walk.n_steps, *shape)
         cells = torch.empty_like(hiddens)
@@ -33,7 +34,7 @@ class LSTMSweep(torch.autograd.Function):
             if H_prev is None:
                 M = walk.at(inputs, t).clone(memory_format=torch.contiguous_format)
             else:
-                M, stage = apply_factors(H_prev, W)
+                M, stage = recurrent.apply(H_prev)
                 M.add_(walk.at(inputs, t))
                 stages.append(stage)
             sigma_g.apply_(M[GATES])  # eq. 3-5
@@ -59,8 +60,9 @@ class LSTMSweep(torch.autograd.Function):
         inputs, H0, C0, hiddens, cells, *rest = ctx.saved_tensors
         n_modes = hiddens.ndim - 2
         W, gates, stages = rest[:n_modes], rest[n_modes : n_modes + walk.n_steps], rest[n_modes + walk.n_steps :]
-        dW = [torch.zeros_like(w) for w in W]
-        d_inputs = torch.zeros_like(inputs)
+        recurrent = StackedTucker(W)
+        recurrent.zero_grads()
+        d_inputs = walk.input_grad(inputs)
         for t in reversed(range(walk.n_steps)):
             dH = walk.receive(dH, d_outputs, hiddens, t)  # eq. 23
             dC = torch.zeros_like(dH) if dC is None else dC
@@ -84,10 +86,11 @@ class LSTMSweep(torch.autograd.Function):
             walk.at(d_inputs, t).add_(dM)
             dH = None
             if H_prev is not None:
-                dH = pull_back(dM, H_prev, W, stages[1 - n_modes :], dW)  # eq. 29, 30
+                dH = recurrent.pull_back(dM, H_prev, stages[1 - n_modes :])  # eq. 29, 30
                 stages = stages[: 1 - n_modes]
             dH, dC = plus(dH, dH_past), plus(dC, dC_past)
-        return d_inputs, dH if H0 is not None else None, dC if C0 is not None else None, None, None, *dW
+        d_inputs = None if walk.sink is not None else d_inputs
+        return d_inputs, dH if H0 is not None else None, dC if C0 is not None else None, None, None, *recurrent.grads
 
 
 class TensorLSTM(TensorCell):

@@ -12,7 +12,8 @@ from torch.autograd.function import once_differentiable
 from trnn_core.cells.activations import get_activation
 from trnn_core.cells.base import TensorCell
 from trnn_core.cells.bptt import Walk, plus
-from trnn_core.cells.stacked import apply_factors, pull_back
+from trnn_core.cells.checks import check_sizes
+from trnn_core.cells.stacked import StackedTucker
 from trnn_core.errors import TRNNError
 
 
@@ -21,14 +22,14 @@ class ElmanSweep(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, inputs: Tensor, H0: Tensor | None, walk: Walk, names: tuple[str, ...], *W: Tensor):  # type: ignore[override]
-        sigma_h = get_activation(names[0])
+        sigma_h, recurrent = get_activation(names[0]), StackedTucker(W)
         hiddens = inputs.new_empty(walk.n_steps, *inputs.shape[1:-2], walk.n_sequences, inputs.shape[-1])
         stages: list[Tensor] = []
         H_prev = H0
         for t in range(walk.n_steps):
             hiddens[t] = walk.at(inputs, t)[0]
             if H_prev is not None:
-                M, stage = apply_factors(H_prev, W)
+                M, stage = recurrent.apply(H_prev)
                 hiddens[t].add_(M[0])
                 stages += stage
             sigma_h.apply_(hiddens[t])  # eq. 1
@@ -45,9 +46,9 @@ class ElmanSweep(torch.autograd.Function):
         walk, sigma_h = ctx.walk, get_activation(ctx.names[0])
         inputs, H0, hiddens, *rest = ctx.saved_tensors
         n_modes = hiddens.ndim - 2
-        W, stages = rest[:n_modes], rest[n_modes:]
-        dW = [torch.zeros_like(w) for w in W]
-        d_inputs = torch.zeros_like(inputs)
+        recurrent, stages = StackedTucker(rest[:n_modes]), rest[n_modes:]
+        recurrent.zero_grads()
+        d_inputs = walk.input_grad(inputs)
         for t in reversed(range(walk.n_steps)):
             dH, dH_past = walk.split(walk.receive(dH, d_outputs, hiddens, t), t)
             H_prev = hiddens[t - 1] if t else H0
@@ -55,10 +56,10 @@ class ElmanSweep(torch.autograd.Function):
             walk.at(d_inputs, t).add_(dM)
             dH = None
             if H_prev is not None:
-                dH = pull_back(dM, H_prev, W, stages[1 - n_modes :], dW)
+                dH = recurrent.pull_back(dM, H_prev, stages[1 - n_modes :])
                 stages = stages[: 1 - n_modes]
             dH = plus(dH, dH_past)
-        return d_inputs, dH if H0 is not None else None, None, None, *dW
+        return None if walk.sink is not None else d_inputs, dH if H0 is not None else None, None, None, *recurrent.grads
 
 
 class JordanSweep(torch.autograd.Function):
@@ -69,24 +70,25 @@ class JordanSweep(torch.autograd.Function):
         ctx, inputs: Tensor, Y0: Tensor | None, B_y: Tensor | None, walk: Walk, names: tuple[str, ...], *factors: Tensor
     ):  # type: ignore[override]
         sigma_h, sigma_y = map(get_activation, names)
-        W, V = factors[: len(factors) // 2], factors[len(factors) // 2 :]
+        n_modes = len(factors) // 2
+        recurrent, readout = StackedTucker(factors[:n_modes]), StackedTucker(factors[n_modes:])
         hiddens, outputs, stages = [], [], []
         Y_prev = Y0
         for t in range(walk.n_steps):
             H = walk.at(inputs, t)[0].clone(memory_format=torch.contiguous_format)
             if Y_prev is not None:
-                M, stage = apply_factors(Y_prev, W)
+                M, stage = recurrent.apply(Y_prev)
                 H.add_(M[0])
                 stages += stage
             sigma_h.apply_(H)
-            M, stage = apply_factors(H, V)
+            M, stage = readout.apply(H)
             stages += stage
             Y = sigma_y.apply_(M[0] if B_y is None else M[0].add_(B_y[0]))
             walk.freeze(Y, Y_prev, t)
             hiddens.append(H)
             outputs.append(Y)
             Y_prev = Y
-        ctx.walk, ctx.names, ctx.n_modes = walk, names, len(W)
+        ctx.walk, ctx.names, ctx.n_modes = walk, names, n_modes
         ctx.save_for_backward(inputs, Y0, B_y, *factors, *hiddens, *outputs, *stages)
         ctx.set_materialize_grads(False)
         stacked = torch.stack(outputs)
@@ -98,10 +100,12 @@ class JordanSweep(torch.autograd.Function):
         walk, n_modes, n_steps = ctx.walk, ctx.n_modes, ctx.walk.n_steps
         sigma_h, sigma_y = map(get_activation, ctx.names)
         inputs, Y0, B_y, *rest = ctx.saved_tensors
-        W, V, rest = rest[:n_modes], rest[n_modes : 2 * n_modes], rest[2 * n_modes :]
+        recurrent, readout = StackedTucker(rest[:n_modes]), StackedTucker(rest[n_modes : 2 * n_modes])
+        recurrent.zero_grads()
+        readout.zero_grads()
+        rest = rest[2 * n_modes :]
         hiddens, outputs, stages = rest[:n_steps], rest[n_steps : 2 * n_steps], rest[2 * n_steps :]
-        dW, dV = [torch.zeros_like(w) for w in W], [torch.zeros_like(v) for v in V]
-        d_inputs = torch.zeros_like(inputs)
+        d_inputs = walk.input_grad(inputs)
         dB_y = None if B_y is None else torch.zeros_like(B_y)
         for t in reversed(range(n_steps)):
             dY, dY_past = walk.split(walk.receive(dY, d_outputs, outputs, t), t)
@@ -109,16 +113,17 @@ class JordanSweep(torch.autograd.Function):
             dY = sigma_y.chain_(dY.clone(), outputs[t]).unsqueeze(0)
             if dB_y is not None:
                 dB_y.add_(dY.sum(-2, keepdim=True))
-            dH = pull_back(dY, hiddens[t], V, stages[1 - n_modes :], dV)
+            dH = readout.pull_back(dY, hiddens[t], stages[1 - n_modes :])
             stages = stages[: 1 - n_modes]
             dM = sigma_h.chain_(dH, hiddens[t]).unsqueeze(0)
             walk.at(d_inputs, t).add_(dM)
             dY = None
             if Y_prev is not None:
-                dY = pull_back(dM, Y_prev, W, stages[1 - n_modes :], dW)
+                dY = recurrent.pull_back(dM, Y_prev, stages[1 - n_modes :])
                 stages = stages[: 1 - n_modes]
             dY = plus(dY, dY_past)
-        return d_inputs, dY if Y0 is not None else None, dB_y, None, None, *dW, *dV
+        d_inputs = None if walk.sink is not None else d_inputs
+        return d_inputs, dY if Y0 is not None else None, dB_y, None, None, *recurrent.grads, *readout.grads
 
 
 class TensorRNN(TensorCell):
@@ -162,6 +167,8 @@ class TensorRNN(TensorCell):
         **options: Any,
     ) -> None:
         self.output_shape = None if output_shape is None else tuple(output_shape)
+        check_sizes("hidden", hidden_shape)
+        check_sizes("output", self.output_shape or ())
         if self.output_shape is not None and len(self.output_shape) != len(hidden_shape):
             raise TRNNError(
                 f"Jordan's output must have as many modes as the hidden shape {tuple(hidden_shape)}. Got {self.output_shape} instead."
@@ -175,6 +182,16 @@ class TensorRNN(TensorCell):
     @property
     def state_shape(self) -> tuple[int, ...]:
         return self.hidden_shape if self.output_shape is None else self.output_shape
+
+    def bias(self, gate: str, layer: int = 0) -> Tensor:
+        """B_h, or (Jordan) ``y`` for the output's B_y, as a view that can be set in place under no_grad."""
+        if gate == "y" and self.output_shape is not None:
+            super().bias("h", layer)  # the same checks
+            return getattr(self, f"By_{layer}")[0]
+        return super().bias(gate, layer)
+
+    def _state_names(self) -> tuple[str, ...]:
+        return ("H",) if self.output_shape is None else ("Y",)
 
     def _kinds(self) -> str:
         return "WU" if self.output_shape is None else "WUV"
@@ -192,7 +209,7 @@ class TensorRNN(TensorCell):
         if self.output_shape is None:
             outputs, end = ElmanSweep.apply(inputs, *state, walk, self.activations, *W)
         else:
-            B_y = self.layout.bias(self.get_parameter(f"By_{layer}")) if self.has_bias else None
+            B_y = self.layout.bias(getattr(self, f"By_{layer}")) if self.has_bias else None
             V = self._factors("V", layer)
             outputs, end = JordanSweep.apply(inputs, *state, B_y, walk, self.activations, *W, *V)
         return outputs, (end,)

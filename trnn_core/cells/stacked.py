@@ -17,8 +17,6 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-Factors = Sequence[Tensor]  # one (G, k_d, m_d) for each mode, in the layout's order
-
 
 class Layout:
     """The order of modes inside the engine, and the way in and out of it.
@@ -54,63 +52,65 @@ class Layout:
         return bias.unsqueeze(1) if len(self.order) == 1 else bias
 
 
-def apply_factors(x: Tensor, factors: Factors) -> tuple[Tensor, list[Tensor]]:
-    """x x_1 F_1 ... x_D F_D for all gates: (m_1, ..., n, m_D) -> (G, k_1, ..., n, k_D), and the products on the way."""
-    first, *middle, last = factors
-    n_gates, k, m = first.shape
-    stages = []
-    z = torch.mm(first.reshape(n_gates * k, m), x.reshape(m, -1))  # (G k_1, m_2 ... n m_D)
-    leading = n_gates * k
-    for factor in middle:
-        stages.append(z)
-        k, m = factor.shape[1:]
-        z = torch.bmm(_repeat(factor, leading), z.view(leading, m, -1))
-        leading *= k
-        z = z.view(leading, -1)
-    stages.append(z)
-    k, m = last.shape[1:]
-    z = torch.bmm(z.view(n_gates, -1, m), last.transpose(1, 2))
-    return z.view(n_gates, *(f.shape[1] for f in factors[:-1]), -1, k), stages
+class StackedTucker:
+    """x x_1 F_1 ... x_D F_D for all gates at once, and its derivatives, for factors (G, k_d, m_d) in layout order.
 
+    The factors' gradients add up in `grads` over any number of calls, so that a sweep through time has one sum.
+    """
 
-def pull_back(grad: Tensor, x: Tensor, factors: Factors, stages: Sequence[Tensor], grads: list[Tensor]) -> Tensor:
-    """Add the factors' gradients to `grads` (eq. 30, 31) and return the input's, summed over gates (eq. 29)."""
-    z = pull_back_factors(grad, x, factors, stages, grads)
-    return torch.mm(factors[0].reshape(z.shape[0], -1).T, z).view(x.shape)
+    def __init__(self, factors: Sequence[Tensor]) -> None:
+        first, *middle, last = factors
+        self.n_gates = first.shape[0]
+        self.out_modes = [f.shape[1] for f in factors[:-1]]
+        self.first = first.reshape(-1, first.shape[2])  # (G k_1, m_1): the gates are the rows of one matrix
+        self.middle = []  # (G k_1 ... k_{d-1}, k_d, m_d): one copy for each index of the modes before
+        leading = self.first.shape[0]
+        for factor in middle:
+            self.middle.append(factor.repeat_interleave(leading // self.n_gates, dim=0))
+            leading *= factor.shape[1]
+        self.last = last
+        self._factors = factors
 
+    def apply(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """(m_1, ..., n, m_D) -> (G, k_1, ..., n, k_D), and the products on the way, which `pull_back` needs."""
+        z = torch.mm(self.first, x.reshape(x.shape[0], -1))  # (G k_1, m_2 ... n m_D)
+        stages = [z]
+        for factor in self.middle:
+            z = torch.bmm(factor, z.view(factor.shape[0], factor.shape[2], -1))
+            stages.append(z)
+        k, m = self.last.shape[1:]
+        z = torch.bmm(z.view(self.n_gates, -1, m), self.last.transpose(1, 2))
+        return z.view(self.n_gates, *self.out_modes, -1, k), stages
 
-def pull_back_factors(
-    grad: Tensor, x: Tensor, factors: Factors, stages: Sequence[Tensor], grads: list[Tensor]
-) -> Tensor:
-    """Add the factors' gradients to `grads`; return dl/d(first mode product), (G k_1, m_2 ... n m_D)."""
-    first, *middle, last = factors
-    n_gates = first.shape[0]
-    k, m = last.shape[1:]
-    flat = grad.reshape(n_gates, -1, k)
-    grads[-1].baddbmm_(flat.transpose(1, 2), stages[-1].view(n_gates, -1, m))
-    z = torch.bmm(flat, last)
-    leading = n_gates * first.shape[1]
-    for factor in middle[:-1]:
-        leading *= factor.shape[1]
-    for d in range(len(middle), 0, -1):
-        factor = middle[d - 1]
-        k, m = factor.shape[1:]
-        z = z.view(leading, k, -1)
-        own = torch.bmm(z, stages[d - 1].view(leading, m, -1).transpose(1, 2))
-        grads[d].add_(own.view(n_gates, -1, k, m).sum(1))
-        z = torch.bmm(_repeat(factor, leading).transpose(1, 2), z)
-        if d > 1:
-            leading //= middle[d - 2].shape[1]
-    n_rows = n_gates * first.shape[1]
-    z = z.view(n_rows, -1)
-    grads[0].view(n_rows, -1).addmm_(z, x.reshape(x.shape[0], -1).T)
-    return z
+    def zero_grads(self) -> None:
+        self._last_grad = torch.zeros_like(self.last)
+        self._middle_grads = [torch.zeros_like(f) for f in self.middle]
+        self._first_grad = torch.zeros_like(self.first)
 
+    def pull_back_to_first(self, grad: Tensor, x: Tensor, stages: Sequence[Tensor]) -> Tensor:
+        """Add the factors' gradients (eq. 30, 31); return dl/d(first mode product), (G k_1, m_2 ... n m_D)."""
+        k, m = self.last.shape[1:]
+        flat = grad.reshape(self.n_gates, -1, k)
+        self._last_grad.baddbmm_(flat.transpose(1, 2), stages[-1].view(self.n_gates, -1, m))
+        z = torch.bmm(flat, self.last)
+        for factor, sums, before in zip(self.middle[::-1], self._middle_grads[::-1], stages[-2::-1], strict=True):
+            leading, k, m = factor.shape
+            z = z.view(leading, k, -1)
+            sums.baddbmm_(z, before.view(leading, m, -1).transpose(1, 2))
+            z = torch.bmm(factor.transpose(1, 2), z)
+        z = z.view(self.first.shape[0], -1)
+        self._first_grad.addmm_(z, x.reshape(x.shape[0], -1).T)
+        return z
 
-def _repeat(factor: Tensor, leading: int) -> Tensor:
-    """(G, k, m) -> (leading, k, m): one copy of the gate's factor for each index of the modes before it."""
-    n_gates, k, m = factor.shape
-    return factor.unsqueeze(1).expand(n_gates, leading // n_gates, k, m).reshape(leading, k, m)
+    def pull_back(self, grad: Tensor, x: Tensor, stages: Sequence[Tensor]) -> Tensor:
+        """Add the factors' gradients and return the input's, summed over gates (eq. 29)."""
+        return torch.mm(self.first.T, self.pull_back_to_first(grad, x, stages)).view(x.shape)
+
+    @property
+    def grads(self) -> list[Tensor]:
+        """The sums so far, each of its factor's shape (G, k_d, m_d)."""
+        middle = [g.view(self.n_gates, -1, *g.shape[1:]).sum(1) for g in self._middle_grads]
+        return [self._first_grad.view_as(self._factors[0]), *middle, self._last_grad]
 
 
 class TuckerMap(torch.autograd.Function):
@@ -118,7 +118,7 @@ class TuckerMap(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x: Tensor, bias: Tensor | None, *factors: Tensor) -> Tensor:  # type: ignore[override]
-        out, stages = apply_factors(x, factors)
+        out, stages = StackedTucker(factors).apply(x)
         if bias is not None:
             out.add_(bias)
         ctx.save_for_backward(x, *factors, *stages)
@@ -129,8 +129,9 @@ class TuckerMap(torch.autograd.Function):
     def backward(ctx, grad: Tensor):  # type: ignore[override]
         x, *saved = ctx.saved_tensors
         factors, stages = saved[: x.ndim - 1], saved[x.ndim - 1 :]
-        grads = [torch.zeros_like(f) for f in factors]
-        z = pull_back_factors(grad, x, factors, stages, grads)
-        grad_x = torch.mm(factors[0].reshape(z.shape[0], -1).T, z).view(x.shape) if ctx.needs_input_grad[0] else None
+        tucker = StackedTucker(factors)
+        tucker.zero_grads()
+        z = tucker.pull_back_to_first(grad, x, stages)
+        grad_x = torch.mm(tucker.first.T, z).view(x.shape) if ctx.needs_input_grad[0] else None
         grad_bias = grad.sum(-2, keepdim=True) if ctx.needs_input_grad[1] else None  # eq. 32, entry by entry
-        return grad_x, grad_bias, *grads
+        return grad_x, grad_bias, *tucker.grads

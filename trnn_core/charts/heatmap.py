@@ -58,8 +58,8 @@ def heatmap(
         **ticks, tickangle=-60, showgrid=False, zeroline=False, range=[-0.5, n - 0.5], title="receiver", ticks=""
     )
     figure.update_yaxes(**ticks, showgrid=False, zeroline=False, range=[n - 0.5, -0.5], title="sender", ticks="")
-    tall = height or min(max(22 * n + 190, 360), 760)
-    finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=tall, margin=(90, 10, 60, 90))
+    tall = height or min(max(17 * n + 200, 360), 760)
+    finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=tall, margin=(90, 10, 74, 90))
     figure.update_layout(showlegend=False, clickmode="event+select", dragmode=False)
     return figure
 
@@ -67,7 +67,12 @@ def heatmap(
 def _cells(values: np.ndarray, kind: Kind, unit: str, colours, largest: float | None) -> go.Heatmap:
     finite = np.abs(values[np.isfinite(values)])
     top = float(largest if largest is not None else finite.max(initial=0)) or 1.0
-    bar = {"thickness": 12, "outlinewidth": 0, "title": {"text": unit, "side": "right"}, "len": 0.9}
+    bar = {
+        "thickness": 12,
+        "outlinewidth": 0,
+        "title": {"text": unit, "side": "right", "font": {"size": 12}},
+        "len": 0.9,
+    }
     if kind == "count":
         ticks, texts = count_ticks(top)
         return go.Heatmap(

@@ -55,7 +55,7 @@ def activity(series: RelationalSeries, *, dark: bool = False, mark: int | None =
         simulated=series.source.simulated,
         dark=dark,
         height=height,
-        margin=(60, 12, 92, 40),
+        margin=(60, 12, 66, 84),
     )
 
 
@@ -66,7 +66,7 @@ def dyad_history(
     action: int,
     *,
     fan: Fan | None = None,
-    last: int | None = 104,
+    last: int | None = 52,
     dark: bool = False,
     height: int = 380,
 ) -> go.Figure:
@@ -76,7 +76,7 @@ def dyad_history(
     dates, values = series.dates[cut], np.asarray(series.values[cut, source, target, action], dtype=float)
     figure = go.Figure()
     figure.add_scatter(
-        x=dates, y=values, mode="lines+markers", name="observed",
+        x=dates, y=values, mode="lines+markers" if len(dates) <= 120 else "lines", name="observed",
         line={"color": colours.node, "width": 1.5, "shape": "linear"}, marker={"size": 3.5},
         hovertemplate="%{x|%d %b %Y}: %{y:,.3~g}<extra>observed</extra>",
     )  # fmt: skip
@@ -88,7 +88,7 @@ def dyad_history(
     return finish(
         figure, f"{series.actors[source]} → {series.actors[target]}",
         subtitle=f"{series.actions[action]}, {unit}" + ("" if fan is None else f"; shaded: {fan.level:.0%} interval"),
-        simulated=series.source.simulated, dark=dark, height=height, margin=(60, 16, 92, 40),
+        simulated=series.source.simulated, dark=dark, height=height, margin=(60, 16, 66, 84),
     )  # fmt: skip
 
 
@@ -109,10 +109,10 @@ def _add_fan(figure: go.Figure, fan: Fan, last_date: np.datetime64, last_value: 
         showlegend=False,
     )
     figure.add_scatter(
-        x=fan.dates, y=fan.middle, mode="markers", name="forecast", marker={"size": 8, "color": colour},
+        x=fan.dates, y=fan.middle, mode="markers", name="forecast", marker={"size": 6, "color": colour},
         text=[f"{number(m)} ({number(a)} to {number(b)})" for m, a, b in zip(fan.middle, fan.lower, fan.upper, strict=True)],
         hovertemplate="%{x|%d %b %Y}: %{text}<extra>forecast</extra>",
-        error_y={"type": "data", "symmetric": False, "array": fan.upper - fan.middle, "arrayminus": fan.middle - fan.lower, "color": colour, "thickness": 1.5, "width": 5},
+        error_y={"type": "data", "symmetric": False, "array": fan.upper - fan.middle, "arrayminus": fan.middle - fan.lower, "color": colour, "thickness": 1.5, "width": 5, "visible": len(fan.dates) == 1},
     )  # fmt: skip
 
 
@@ -155,10 +155,17 @@ def loss_curve(
             marker={"symbol": "star", "size": 13, "color": colours.lines[4], "line": {"width": 1, "color": colours.ink}},
         )  # fmt: skip
     figure.update_yaxes(
-        type="log" if log else "linear", title="loss (l)" + (", log scale" if log else ""), exponentformat="power"
+        type="log" if log else "linear",
+        title="loss (l)" + (", log scale" if log else ""),
+        exponentformat="power",
+        dtick="D2" if log else None,
     )
     figure.update_xaxes(title="epoch", rangemode="tozero")
-    finish(figure, "Loss", simulated=simulated, dark=dark, height=height, margin=(60, 12, 92, 40))
+    if not len(history):
+        figure.add_annotation(text="waiting for the first epoch", showarrow=False, font={"color": colours.faint})
+        figure.update_yaxes(type="linear", showticklabels=False, dtick=None)
+        figure.update_xaxes(showticklabels=False)
+    finish(figure, "Loss", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 84))
     figure.update_layout(uirevision="loss")
     return figure
 

@@ -101,12 +101,11 @@ def _curve(a: np.ndarray, b: np.ndarray, points: int = 18) -> np.ndarray:
     return (1 - t) ** 2 * a + 2 * t * (1 - t) * bend + t**2 * b
 
 
-def _classes(edges: list[Edge], kind: Kind) -> tuple[np.ndarray, np.ndarray]:
+def _classes(edges: list[Edge]) -> tuple[np.ndarray, np.ndarray]:
     """The class 0..STEPS-1 of each edge by size, and its sign."""
     weights = np.array([e.weight for e in edges])
-    size = np.log1p(np.abs(weights)) if kind == "count" else np.abs(weights)
-    low, high = (size.min(), size.max()) if len(size) else (0.0, 1.0)
-    share = (size - 0.7 * low) / max(high - 0.7 * low, 1e-12)
+    size = np.abs(weights)
+    share = (size / max(size.max(), 1e-12)) ** 0.8
     return np.clip((share * STEPS).astype(int), 0, STEPS - 1), np.sign(weights)
 
 
@@ -116,7 +115,7 @@ def _arrows(
     """Faint first, strong last, so that the strong lie on top. One line trace and one trace of heads per class."""
     if not edges:
         return []
-    classes, signs = _classes(edges, kind)
+    classes, signs = _classes(edges)
     pixel = 2.3 / max(height - 60, 1)  # plot units per pixel, upwards
     traces = []
     for level in range(STEPS):

@@ -82,4 +82,5 @@ def _spread(positions: np.ndarray, rounds: int = 60) -> np.ndarray:
         distance = np.linalg.norm(gap, axis=2) + np.eye(n)
         push = np.clip(apart - distance, 0, None) * (1 - np.eye(n))
         centred = centred + 0.25 * (gap / distance[..., None] * push[..., None]).sum(axis=1)
-    return centred / np.abs(centred).max()
+    low, high = centred.min(axis=0), centred.max(axis=0)
+    return 2 * (centred - low) / np.maximum(high - low, 1e-12) - 1

@@ -98,8 +98,8 @@ def plain(text: str) -> str:
 def number(x: float, signed: bool = False) -> str:
     """A figure for a label: short, no false precision.
 
-    >>> [number(x) for x in (0.0, 0.34, 4.26, 31.7, 1234.5)]
-    ['0', '0.34', '4.3', '32', '1,234']
+    >>> [number(x) for x in (0.0, 0.34, 4.0, 4.26, 31.7, 1234.5)]
+    ['0', '0.34', '4', '4.3', '32', '1,234']
     >>> number(2.26, signed=True)
     '+2.3'
     """
@@ -111,7 +111,7 @@ def number(x: float, signed: bool = False) -> str:
     size = abs(x)
     if size < 0.005:
         return f"{sign}{x:.1g}"
-    digits = 2 if size < 1 else 1 if size < 10 else 0
+    digits = 0 if size >= 10 or float(x).is_integer() else 2 if size < 1 else 1
     return f"{sign}{x:,.{digits}f}"
 
 
@@ -155,7 +155,8 @@ def finish(
             "bordercolor": colours.grid,
             "font": {"color": colours.ink, "family": FONT, "size": 13},
         },
-        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"color": colours.ink}},
+        legend={"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"color": colours.ink}},
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": colours.faint, "activecolor": colours.ink},
         meta={"simulated": simulated},
     )
     axis = {

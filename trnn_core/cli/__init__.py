@@ -15,9 +15,18 @@ from trnn_core.errors import TRNNError
 
 # A new verb is one file in this folder and one line here: the word typed -> its module.
 VERBS: dict[str, str] = {
+    "backtest": "backtest",
     "import": "import_",
     "info": "info",
     "simulate": "simulate",
+    "train": "train",
+    "runs": "runs",
+    "stop": "stop",
+    "pause": "pause",
+    "cancel": "cancel",
+    "resume": "resume",
+    "worker": "worker",
+    "forecast": "forecast",
 }
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2

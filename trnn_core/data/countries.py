@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ SCHEMES: dict[str, str] = {
     "fips": "FIPS 10-4 two-letter codes",
 }
 _CODES = ("iso2", "iso3", "cow", "cameo", "fips")
+MOST_SUGGESTED = 300
 _PARTS = {  # no spelling of the country, but worth a suggestion
     "england": "United Kingdom",
     "scotland": "United Kingdom",
@@ -90,7 +91,9 @@ class Resolution:
     scheme: str | None = None  # the scheme given, or the only one that explains the codes in the list
 
 
-def resolve(name: str, scheme: str | None = None, corrections: Mapping[str, str] | None = None) -> Match:
+def resolve(
+    name: str, scheme: str | None = None, corrections: Mapping[str, str] | None = None, *, suggest: bool = True
+) -> Match:
     """Find the actor behind one spelling or code.
 
     With a scheme, its codes come first (then names); without one, a spelling that means different actors in different
@@ -110,16 +113,24 @@ def resolve(name: str, scheme: str | None = None, corrections: Mapping[str, str]
     if scheme in _CODES:
         found = _lookup(scheme, key)
         if found or _looks_like_code(name):
-            return _decide(name, found, f"not a code of {SCHEMES[scheme]}")
+            match = _decide(name, found, f"not a code of {SCHEMES[scheme]}")
+        else:
+            match = _resolve_freely(name, key, codes=False)
     elif scheme == "icews" and (own := _lookup("icews", key)):
-        return _decide(name, own, "")
-    return _resolve_freely(name, key, codes=scheme is None)
+        match = _decide(name, own, "")
+    else:
+        match = _resolve_freely(name, key, codes=scheme is None)
+    if match.name is None and not match.suggestions and suggest and key not in _MISSING:
+        return replace(match, suggestions=_suggest(name))
+    return match
 
 
 def resolve_many(
     names: Iterable[str], scheme: str | None = None, corrections: Mapping[str, str] | None = None
 ) -> Resolution:
-    """Resolve a whole list; codes that are ambiguous alone become certain when one scheme alone explains the list.
+    """Resolve a whole list; only the first few hundred unknown names get suggestions, which take some time.
+
+    Codes that are ambiguous alone become certain when one scheme alone explains the list.
 
     >>> r = resolve_many(["AUS", "DEU", "Zaire", "Wakanda"])
     >>> r.mapping["AUS"], r.scheme, [u.name for u in r.unknown]
@@ -132,9 +143,10 @@ def resolve_many(
     for name in names:
         sure = _looks_like_code(name) and normalise(name) not in _MISSING  # NA is Namibia only when the user says so
         use = inferred if scheme is not None or sure else None
-        match = resolve(name, use, corrections)
+        suggest = len(unknown) < MOST_SUGGESTED
+        match = resolve(name, use, corrections, suggest=suggest)
         if match.name is None and use != scheme:
-            match = resolve(name, scheme, corrections)
+            match = resolve(name, scheme, corrections, suggest=suggest)
         if match.name is None:
             unknown.append(Unknown(name, match.suggestions, match.reason))
         else:
@@ -192,10 +204,10 @@ def _decide(name: str, found: tuple[Actor, ...], otherwise: str) -> Match:
     if found:
         names = tuple(a.name for a in found)
         return Match(name, None, None, names, f"ambiguous: {' or '.join(names)}")
-    return Match(name, None, None, _suggest(name), otherwise)
+    return Match(name, None, None, (), otherwise)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _suggest(name: str) -> tuple[str, ...]:
     key = normalise(name)
     whole = _PARTS.get(key)

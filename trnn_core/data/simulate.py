@@ -96,7 +96,7 @@ def simulate(
         title=f"Simulated demo: {n_actors} countries, {n_periods} weeks", simulated=True, kind="count", report=report
     )
     dates = np.datetime64(start, "D") + 7 * np.arange(n_periods)
-    return RelationalSeries(counts.astype(np.float32), dates, world_names(n_actors), QUAD_ACTIONS, source=source)
+    return RelationalSeries(counts, dates, world_names(n_actors), QUAD_ACTIONS, source=source)
 
 
 def simulation_truth(seed: int = 0, *, n_actors: int = 25, dynamics: Dynamics | None = None) -> Truth:
@@ -121,7 +121,7 @@ def _run(s: Structure, d: Dynamics, n_periods: int, rng: np.random.Generator) ->
     n, _, k = s.log_rate.shape
     drift, world = slow_change(n, n_periods, rng)  # (T, N, N), (T,)
     usual = _usual_level(s, d, rng)
-    counts = np.zeros((n_periods, n, n, k), dtype=np.int64)
+    counts = np.zeros((n_periods, n, n, k), dtype=np.float32)  # whole numbers, far below 2**24
     x = usual
     for t in range(-52, n_periods):  # a year to forget the start
         baseline = s.baseline(drift[max(t, 0)], world[max(t, 0)])

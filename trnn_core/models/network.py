@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -10,12 +11,15 @@ from torch import Tensor, nn
 
 from trnn_core.cells.base import TensorCell
 from trnn_core.cells.bptt import Walk
-from trnn_core.cells.checks import check_windows
+from trnn_core.cells.checks import check_finite, check_weeks, check_windows
 from trnn_core.cells.gru import TensorGRU
 from trnn_core.cells.lstm import TensorLSTM
 from trnn_core.cells.rnn import TensorRNN
 from trnn_core.models.config import ModelConfig
-from trnn_core.models.readout import TensorReadout
+from trnn_core.models.losses import check_mask, loss
+from trnn_core.models.readout import OwnOutput, TensorReadout
+
+TILE_ENTRIES = 320_000  # entries of one step's gates that stay in a processor's second-level cache (1.3 MB in float32)
 
 
 def make_cell(config: ModelConfig, input_shape: Sequence[int], target_shape: Sequence[int]) -> TensorCell:
@@ -50,8 +54,10 @@ class TensorNetwork(nn.Module):
         self.config = config
         self.input_shape, self.target_shape = tuple(input_shape), tuple(target_shape)
         self.cell = make_cell(config, self.input_shape, self.target_shape)
+        layout = self.cell.layout
+        own = config.cell == "jordan"
         self.readout = (
-            None if config.cell == "jordan" else TensorReadout(config.hidden_shape, self.target_shape, config.init)
+            OwnOutput(layout) if own else TensorReadout(layout, config.hidden_shape, self.target_shape, config.init)
         )
         self.dropout = nn.Dropout(config.dropout)
         if config.likelihood == "negative_binomial":  # one over-dispersion for each entry of the last mode (action)
@@ -60,8 +66,7 @@ class TensorNetwork(nn.Module):
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw all weights anew from one generator."""
         self.cell.reset_parameters(generator)
-        if self.readout is not None:
-            self.readout.reset_parameters(generator)
+        self.readout.reset_parameters(generator)
 
     def penalty(self) -> Tensor:
         """Sum of squares of all W and U (the paper's regulariser without its lambda)."""
@@ -70,27 +75,89 @@ class TensorNetwork(nn.Module):
     def forward(self, x: Tensor, lengths: Tensor | None = None, state: Any = None, every_step: bool = False):
         """(B, T, *input_shape) -> raw predictions (B, *target_shape), or (B, T, *target_shape), and the end state."""
         outputs, state = self.cell(x, state, lengths)
-        if not every_step:
-            top = state[0] if self.cell.n_states > 1 else state
-            return self._read(self.cell.layout.inward(top[-1])), state
-        flat = self.cell.layout.inward(outputs.flatten(0, 1))
-        return self._read(flat).unflatten(0, x.shape[:2]), state
+        top = outputs.flatten(0, 1) if every_step else (state[0] if self.cell.n_states > 1 else state)[-1]
+        raw = self.readout.outward(self.readout(self.dropout(self.cell.layout.inward(top))))
+        return raw.unflatten(0, x.shape[:2]) if every_step else raw, state
 
     def windows(self, weeks: Tensor, length: int, every_step: bool = False) -> Tensor:
         """Raw predictions of every window of `length` consecutive weeks, sharing the input products between windows.
 
         weeks (W, *input_shape) -> (W - length + 1, *target_shape), or (W - length + 1, length, *target_shape).
         """
-        n_windows = check_windows(weeks, length, self.input_shape)
-        walk = Walk(n_steps=length, n_sequences=n_windows, hop=1)
-        outputs, finals = self.cell.run(self.cell.layout.inward(weeks), walk)
-        if not every_step:
-            return self._read(finals[-1][0])
-        flat = outputs.movedim(0, -3).flatten(-3, -2)  # (h_1, ..., T B, h_D)
-        return self._read(flat).unflatten(0, (length, n_windows)).transpose(0, 1)
+        n_windows = check_windows(weeks, length, self.input_shape, self.cell._like())
+        inputs = self.cell.input_products(self.cell.layout.inward(weeks))
+        parts = []
+        for walk in self._tiles(n_windows, length):
+            raw = self.readout.outward(self._raw(inputs, walk, every_step))
+            parts.append(raw.unflatten(0, (length, -1)).transpose(0, 1) if every_step else raw)
+        return torch.cat(parts)
 
-    def _read(self, H: Tensor) -> Tensor:
-        """H (h_1, ..., n, h_D) in the engine's layout -> (n, *target_shape)"""
-        if self.readout is None:
-            return self.cell.layout.outward(H)
+    def accumulate(
+        self, weeks: Tensor, targets: Tensor, length: int, every_step: bool = False, mask: Tensor | None = None
+    ) -> Tensor:
+        """The mean loss over the windows of a stretch of weeks, eq. 15 (last step) or eq. 16 (every step), with its
+        gradient added to every parameter's `.grad`: the step that training takes.
+
+        targets (W, *target_shape) holds for each week what is to be predicted from a window that ends there; mask, of
+        the same shape, is true where a target counts. Windows are independent, so a few at a time go forward and
+        straight back while they are still in the processor's cache; the sums are those of the whole batch.
+        """
+        n_windows = check_windows(weeks, length, self.input_shape, self.cell._like())
+        steps = range(length) if every_step else range(length - 1, length)
+        self._check_targets(targets, mask, len(weeks), steps.start)
+        inputs = self.cell.input_products(self.cell.layout.inward(weeks))
+        # The products are a leaf that asks for its gradient, so that the sweep goes back even where W is held fixed.
+        products, sink = inputs.detach().requires_grad_(inputs.requires_grad), torch.zeros_like(inputs)
+        targets = self.readout.inward(targets)
+        counts = None if mask is None else self.readout.inward(mask)
+        scale = 1 / max(_n_entries(targets if counts is None else counts, steps, n_windows), 1)
+        total = weeks.new_zeros(())
+        for walk in self._tiles(n_windows, length):
+            raw = self._raw(products, walk._replace(sink=sink), every_step)
+            wanted, counted = (
+                _steps_of(targets, walk, steps),
+                None if counts is None else _steps_of(counts, walk, steps),
+            )
+            part = loss(self.config.likelihood, raw, wanted, counted, "sum", self._log_dispersion()) * scale
+            part.backward()
+            total += part.detach()
+        if inputs.requires_grad:
+            inputs.backward(sink)
+        return total
+
+    def _check_targets(self, targets: Tensor, mask: Tensor | None, n_weeks: int, first: int) -> None:
+        check_weeks(targets, "targets", self.target_shape, self.cell._like(), n_weeks)
+        if mask is not None:
+            check_weeks(mask, "mask", self.target_shape, None, n_weeks)
+            check_mask(mask)
+            targets = torch.where(mask, targets, 0)
+        counted = torch.cat([torch.zeros_like(targets[:first]), targets[first:]])  # no window ends before `first`
+        check_finite(counted, "targets", ("week",))
+
+    def _tiles(self, n_windows: int, length: int) -> list[Walk]:
+        """Walks over a few windows at a time: as many as keep one step's gates in the processor's cache."""
+        size = max(4, TILE_ENTRIES // (len(self.cell.gates) * prod(self.config.hidden_shape)))
+        starts = range(0, n_windows, size)
+        return [Walk(length, min(size, n_windows - s), hop=1, start=s) for s in starts]
+
+    def _raw(self, inputs: Tensor, walk: Walk, every_step: bool) -> Tensor:
+        """Raw predictions of some windows in the read-out's form; n = B windows, or T B with the steps outermost."""
+        outputs, finals = self.cell.run(inputs, walk)
+        H = outputs.movedim(0, -3).flatten(-3, -2) if every_step else finals[-1][0]
         return self.readout(self.dropout(H))
+
+    def _log_dispersion(self) -> Tensor | None:
+        """The over-dispersion of each action, ready to be broadcast over predictions in the read-out's form."""
+        if self.config.likelihood != "negative_binomial":
+            return None
+        return self.readout.inward(self.log_dispersion.expand(1, *self.target_shape))
+
+
+def _steps_of(y: Tensor, walk: Walk, steps: range) -> Tensor:
+    """What belongs to step t of window w stands at week w + t: gather it in the order of `_raw`."""
+    return torch.cat([y.narrow(-2, walk.start + t, walk.n_sequences) for t in steps], dim=-2)
+
+
+def _n_entries(y: Tensor, steps: range, n_windows: int) -> int:
+    parts = [y.narrow(-2, t, n_windows) for t in steps]
+    return int(sum(p.sum() if y.dtype == torch.bool else p.numel() for p in parts))

@@ -1,0 +1,77 @@
+"""Home: the newest forecast and how far to trust it, the data set in hand, recent runs, three next steps."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from trnn_core.export.forecasts import RunForecast
+from trnn_core.training.runs import Run
+from ui.demo import prepare_demo
+from ui.forecast_view import draw_network, read_forecast
+from ui.page import page, show, simulated_badge
+from ui.pickers import pick_action, show_scores
+from ui.runs_table import runs_table
+from ui.store import data_sets, load_set, run_store, series_of
+from ui.words import about_series, escape, scores_of, trust
+
+
+def main() -> None:
+    prepare_demo()
+    runs = run_store().runs()
+    newest = next(((run, found) for run in runs if (found := read_forecast(run)) is not None), None)
+    if newest is None:
+        welcome()
+    else:
+        headline(*newest)
+    if runs:
+        st.subheader("Recent runs")
+        runs_table(runs[:8])
+
+
+def headline(run: Run, forecast: RunForecast) -> None:
+    series = series_of(run)
+    picture, words = st.columns([3, 2], gap="large")
+    with picture:
+        action = pick_action(forecast.actions)
+        figure = draw_network(forecast, series, "Forecast", 0, forecast.actions.index(action), top=40, height=640)
+        show(figure, "home-network", f"Network of expected {action} between countries", file="forecast-network")
+    with words:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"#### Next {series.period}")
+            simulated_badge(forecast.simulated)
+        for sentence in forecast.headlines():
+            st.markdown(escape(sentence[0].upper() + sentence[1:] + "."))
+        scores = scores_of(run)
+        if scores is not None:
+            show_scores(scores, forecast.level, narrow=True)
+        st.caption(trust(scores, forecast.level, series.period))
+        next_steps()
+        st.caption(f"Run **{escape(run.name)}** on {escape(series.source.title)}: {about_series(series)}.")
+
+
+def welcome() -> None:
+    st.title("Forecast relations between countries")
+    st.write(
+        "Load who-did-what-to-whom event data, train a network by clicking, and see next week's relations with the "
+        "evidence that the forecast is worth believing."
+    )
+    names = data_sets()
+    if names:
+        series = load_set(names[0])
+        simulated_badge(series.source.simulated)
+        st.write(f"Data set in hand: **{escape(series.source.title)}**, {about_series(series)}.")
+    next_steps()
+
+
+def next_steps() -> None:
+    for target, icon, label in (
+        ("pages/1_Data.py", "table_chart", "**Look at the data**, or bring your own"),
+        ("pages/2_Train.py", "model_training", "**Train a network** on it, watching it learn"),
+        ("pages/3_Forecast.py", "hub", "**Explore the forecast**: who, to whom, how sure"),
+    ):
+        with st.container(border=True):
+            st.page_link(target, label=label, icon=f":material/{icon}:", width="stretch")
+
+
+with page("Home"):
+    main()

@@ -1,0 +1,40 @@
+"""Data: choose a set, bring your own, and look at it before anything is learnt from it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.demo import prepare_demo
+from ui.explorer import explorer
+from ui.importer import importer
+from ui.page import page, simulated_badge
+from ui.store import data_sets, load_set
+from ui.words import about_series, escape
+
+
+def main() -> None:
+    prepare_demo()
+    names = data_sets()
+    chosen = st.segmented_control(
+        "What to do", ("Explore", "Add data"), default="Explore" if names else "Add data", required=True, key="do",
+        bind="query-params", label_visibility="collapsed", help="Look at a saved set, or bring your own.",
+    )  # fmt: skip
+    if chosen == "Add data" or not names:
+        if not names:
+            st.info("There is no data set yet. Add one here; it is then saved for all pages.", icon=":material/info:")
+        importer()
+        return
+    which, about, on = st.columns([4, 7, 3], vertical_alignment="bottom")
+    name = which.selectbox(
+        "Data set", names, key="data", bind="query-params", help="Saved sets; the demo is simulated."
+    )
+    series = load_set(name)
+    with about:
+        simulated_badge(series.source.simulated)
+        st.markdown(f"**{escape(series.source.title)}**: {about_series(series)}")
+    on.page_link("pages/2_Train.py", label="Train a network on this set", icon=":material/model_training:", query_params={"data": name})  # fmt: skip
+    explorer(series)
+
+
+with page("Data"):
+    main()

@@ -1,0 +1,77 @@
+"""Train: choose a preset, change what you like, start, and watch it learn."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from trnn_core.data.series import RelationalSeries
+from trnn_core.training import jobs
+from trnn_core.training.config import Recipe
+from trnn_core.training.runs import Run
+from ui.demo import prepare_demo
+from ui.live import live_panel
+from ui.page import empty, page, simulated_badge
+from ui.pickers import pick_run
+from ui.runs_table import runs_table
+from ui.store import data_sets, load_set, run_store
+from ui.train_form import change, pick_preset, save_recipe, size_of
+from ui.words import about_series, escape
+
+
+def main() -> None:
+    prepare_demo()
+    names = data_sets()
+    if not names:
+        empty("There is no data set to learn from yet.", "pages/1_Data.py", "Add data", ":material/table_chart:")
+    runs = run_store().runs()
+    settings, live = st.columns([2, 3], gap="large")
+    with settings:
+        name = st.selectbox("Data set", names, key="data", bind="query-params", help="What the network learns from.")
+        series = load_set(name)
+        simulated_badge(series.source.simulated)
+        st.caption(f"{escape(series.source.title)}: {about_series(series)}")
+        begin, prefix = pick_preset()
+        action = st.container()
+        recipe = change(begin, prefix)
+        with action:
+            size_of(recipe, series, runs)
+            label = st.text_input("Name of the run", placeholder="name of the run (by date and time if empty)", key="run_name", max_chars=80, label_visibility="collapsed", help="To find it again.")  # fmt: skip
+            with st.container(horizontal=True):
+                if st.button("Start training", type="primary", icon=":material/play_arrow:", help="Queues the run; it goes on when you close the page."):  # fmt: skip
+                    start(recipe, series, label)
+                save_recipe(recipe)
+    with live:
+        watch(runs)
+
+
+def start(recipe: Recipe, series: RelationalSeries, label: str) -> None:
+    run = jobs.submit(run_store(), recipe, series, name=label or None)
+    with st.spinner("Starting ..."):
+        jobs.ensure_worker(run_store())
+    st.session_state["run"] = run.run_id
+    st.rerun()
+
+
+def watch(runs: list[Run]) -> None:
+    if not runs:
+        st.info("No run yet. Choose a preset on the left and press Start training.", icon=":material/info:")
+        return
+    by_id = {run.run_id: run for run in runs}
+    live = next((run for run in runs if run.status().is_live), runs[0])
+    chosen = pick_run(runs, first=live, words="The run to watch, newest first.").run_id
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        log = st.toggle(
+            "Log scale", True, key="log_loss", bind="query-params", help="Equal steps are equal ratios of the loss."
+        )
+        smoothing = st.slider("Smoothing", 0.0, 0.95, 0.0, 0.05, key="smoothing", bind="query-params", width=180, help="Average over neighbouring epochs; 0 shows them as they are.")  # fmt: skip
+        others = st.multiselect("Compare with", [i for i in by_id if i != chosen], format_func=lambda i: by_id[i].name, key="others", placeholder="earlier runs", width=320, help="Validation loss of other runs, faintly behind.")  # fmt: skip
+    live_panel(chosen, others, log=log, smoothing=smoothing)
+    waiting = jobs.queued(run_store())
+    if waiting:
+        st.caption("Waiting: " + ", ".join(escape(by_id[i].name if i in by_id else i) for i in waiting))
+    st.subheader("All runs")
+    runs_table(runs[:20])
+
+
+with page("Train"):
+    main()

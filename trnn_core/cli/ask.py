@@ -1,0 +1,48 @@
+"""`stop`, `pause`, `cancel`, `resume`: what can be asked of a queued or running job."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from trnn_core.cli.train import add_store
+from trnn_core.training import jobs
+from trnn_core.training.store import RunStore
+
+WORDS = {
+    "stop": "end runs now; the best weights so far are kept and forecast with",
+    "pause": "end runs for now; resume goes on exactly where they were",
+    "cancel": "end runs without a forecast, or take them out of the queue",
+    "resume": "queue runs again; they go on exactly where they were",
+}
+
+
+def make(action: str) -> tuple[str, object, object]:
+    """HELP, add_arguments and run of one of the four verbs."""
+
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("names", nargs="+", metavar="RUN")
+        if action != "resume":
+            parser.add_argument("--wait", type=float, default=60.0, metavar="SECONDS", help="how long to wait for it to be done (default: 60; 0 returns at once)")  # fmt: skip
+        add_store(parser)
+        parser.add_argument("--json", action="store_true", help="for machines")
+
+    def run(args: argparse.Namespace) -> int:
+        store = RunStore(args.runs)
+        result = {}
+        for name in args.names:
+            if action == "resume":
+                result[name] = jobs.resume(store, name).status()
+            else:
+                jobs.ask(store, name, action)  # type: ignore[arg-type]
+        if action == "resume":
+            jobs.ensure_worker(store)
+        else:
+            result = {name: jobs.wait(store, name, args.wait) for name in args.names}
+        if args.json:
+            print(json.dumps({name: status.__dict__ for name, status in result.items()}, indent=1))
+        else:
+            print("\n".join(f"{name}: {status.state}. {status.message}" for name, status in result.items()))
+        return 0
+
+    return WORDS[action], add_arguments, run

@@ -1,0 +1,160 @@
+"""Rolling-origin backtest: any models on identical origins, in parallel, resumable, the same table every time.
+
+    result = backtest(series, ["persistence", "relational_ar"], Protocol(horizon=4))
+    result.leaderboard()
+
+Work is handed to any `concurrent.futures.Executor`, one task per model and fit; each task's scores are kept in the
+`store` folder as soon as they are known, under a name made of all that determines them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
+from trnn_core.evaluation.forecasters import names
+from trnn_core.evaluation.protocol import Protocol
+from trnn_core.evaluation.results import BacktestResult, join
+from trnn_core.evaluation.scoring import Block, BlockScores, run_block
+
+Progress = Callable[[int, int, str], None]
+_VERSION = 1  # raise when scores change their meaning: stored parts of an older version are not reused
+_RETRIES = 2
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def backtest(
+    series: RelationalSeries,
+    models: Sequence[str] | Mapping[str, dict[str, Any]],
+    protocol: Protocol | None = None,
+    *,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    store: Path | None = None,
+    progress: Progress | None = None,
+) -> BacktestResult:
+    """Score the models on the same origins.
+
+    models    names, or names with the options of each
+    executor  where to run; by default local processes, `workers` of them (as many as processors), one thread each
+    store     a folder for finished parts: a backtest that was interrupted goes on where it stopped
+    progress  called with (parts done, parts in all, what was finished)
+    """
+    protocol = protocol or Protocol()
+    options = dict(models) if isinstance(models, Mapping) else {name: {} for name in models}
+    _check_names(options)
+    tasks = _tasks(series, options, protocol)
+    done: dict[int, BlockScores] = {}
+    keys = [_key(series, task) for task in tasks]
+    paths = [store / f"{key}.npz" if store else None for key in keys]
+    if store:
+        store.mkdir(parents=True, exist_ok=True)
+    total = len(tasks)
+    for i, path in enumerate(paths):
+        if path is not None and path.exists():
+            done[i] = BlockScores.load(path)
+            _report(progress, len(done), total, f"{tasks[i].model} was scored before")
+    for i, scores in _run(series, tasks, [i for i in range(total) if i not in done], executor, workers):
+        done[i] = scores
+        if (path := paths[i]) is not None:
+            scores.save(path)
+        _report(progress, len(done), total, _name(series, tasks[i]))
+    parts = {name: [done[i] for i, task in enumerate(tasks) if task.model == name] for name in options}
+    return BacktestResult.of(series, protocol, {name: join(blocks) for name, blocks in parts.items()})
+
+
+def _tasks(series: RelationalSeries, options: Mapping[str, dict[str, Any]], protocol: Protocol) -> list[Block]:
+    blocks = protocol.blocks(len(series))
+    first = blocks[0][0]
+    return [
+        Block(name, dict(chosen), tuple(origins), protocol.horizon, protocol.diagonal, first)
+        for name, chosen in options.items()
+        for origins in blocks
+    ]
+
+
+def _run(
+    series: RelationalSeries, tasks: list[Block], todo: list[int], executor: Executor | None, workers: int | None
+) -> Iterator[tuple[int, BlockScores]]:
+    """Finished tasks as they come; a process that dies takes its unfinished tasks to a fresh pool."""
+    if executor is not None:
+        yield from _collect({executor.submit(run_block, series, tasks[i]): i for i in todo})
+        return
+    n_workers = max(1, min(workers or os.cpu_count() or 1, len(todo)))
+    for attempt in range(_RETRIES + 1):
+        finished: set[int] = set()
+        try:
+            with _pool(n_workers) as pool:
+                for i, scores in _collect({pool.submit(run_block, series, tasks[i]): i for i in todo}):
+                    finished.add(i)
+                    yield i, scores
+            return
+        except BrokenProcessPool as e:
+            todo = [i for i in todo if i not in finished]
+            if attempt == _RETRIES:
+                raise TRNNError(
+                    f"A backtest process ended by itself {_RETRIES + 1} times (is there enough memory?); "
+                    f"{len(todo)} of {len(tasks)} parts are left. Run the same command again, with fewer workers."
+                ) from e
+
+
+def _collect(futures: dict[Future[BlockScores], int]) -> Iterator[tuple[int, BlockScores]]:
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+@contextmanager
+def _pool(n_workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Spawned processes of one thread each: the same bits whatever the number of workers."""
+    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    try:
+        with ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn")) as pool:
+            yield pool
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _key(series: RelationalSeries, task: Block) -> str:
+    """All that determines a task's scores, as a file name."""
+    content = [_VERSION, series.fingerprint, series.source.kind, series.source.diagonal, task.model, task.options,
+               task.origins, task.horizon, task.diagonal, task.first_origin]  # fmt: skip
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+    return f"{task.model.replace(':', '.')}-{digest[:24]}"
+
+
+def _check_names(options: Mapping[str, dict[str, Any]]) -> None:
+    if not options:
+        raise TRNNError(f"A backtest needs at least one model. Choose from {', '.join(names())}.")
+    for name in options:
+        if name not in names() and ":" not in name:
+            raise TRNNError(
+                f"The model must be one of {', '.join(names())}, or a class of your own as module:Class. Got {name!r} instead."
+            )
+
+
+def _name(series: RelationalSeries, task: Block) -> str:
+    return f"{task.model}, origins {series.dates[task.origins[0]]} to {series.dates[task.origins[-1]]}"
+
+
+def _report(progress: Progress | None, done: int, total: int, what: str) -> None:
+    if progress is not None:
+        progress(done, total, what)

@@ -1,0 +1,47 @@
+"""Every model a backtest can name: the baselines, and the trained networks that later rooms cannot offer them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from trnn_core.errors import TRNNError
+from trnn_core.models import registry
+from trnn_core.models.forecast import Forecaster
+
+# name -> where the forecaster is made, and what it is in words; `module:function` is called with the options
+NETWORKS: dict[str, tuple[str, str]] = {
+    "recommended": (
+        "trnn_core.models.recommended:Recommended",
+        "tGRU shared by all dyads on top of the relational autoregression, count likelihood, three members",
+    ),
+    "tlstm": ("trnn_core.evaluation.networks:tlstm", "a plain tLSTM, hidden 14 x 14 x 4, windows of 7, stopped early"),
+    "tgru": ("trnn_core.evaluation.networks:tgru", "a plain tGRU, hidden 14 x 14 x 4, windows of 7, stopped early"),
+}
+
+
+def names() -> tuple[str, ...]:
+    """All models by name, networks first."""
+    return (*NETWORKS, *registry.BASELINES)
+
+
+def create(name: str, **options: Any) -> Forecaster:
+    """A fresh, unfitted forecaster; `module:Class` names one of your own that has the two verbs."""
+    if name in registry.BASELINES:
+        return registry.create(name, **options)
+    if name not in NETWORKS and ":" not in name:
+        raise TRNNError(f"The model must be one of {', '.join(names())}. Got {name!r} instead.")
+    module, _, attribute = (NETWORKS[name][0] if name in NETWORKS else name).partition(":")
+    try:
+        make = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as e:
+        raise TRNNError(f"A model of your own must be importable as module:Class. {name!r} is not ({e}).") from e
+    return make(**options)
+
+
+def describe(name: str) -> str:
+    return NETWORKS[name][1] if name in NETWORKS else registry.describe(name)
+
+
+def is_baseline(name: str) -> bool:
+    return name in registry.BASELINES

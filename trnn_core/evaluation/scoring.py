@@ -1,0 +1,121 @@
+"""Fit one model, forecast from a block of origins, score it: the unit of work of a backtest.
+
+Dimension letters: O origins, H steps ahead, N sources, M targets, K actions, G groups of dyads, U points of the PIT grid.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
+from trnn_core.evaluation.forecasters import create
+from trnn_core.evaluation.intervals import GRID, GROUPS, activity_groups, pit_bounds, pit_curve
+from trnn_core.evaluation.metrics import CELL_METRICS, METRICS, SET_METRICS, score_cells, score_set
+from trnn_core.models.forecast import forecast_each
+from trnn_core.models.panel import fill_forward
+
+_REFERENCE = 4  # periods whose average level an escalation must exceed
+
+
+@dataclass(frozen=True)
+class Block:
+    """One task: a model by name and options, the series, the origins that share its fit."""
+
+    model: str
+    options: dict[str, Any]
+    origins: tuple[int, ...]
+    horizon: int
+    diagonal: bool
+    first_origin: int  # of the whole backtest: dyads are grouped by their activity up to here
+
+
+@dataclass(frozen=True)
+class BlockScores:
+    """What a block leaves behind; sums, so that blocks can be joined.
+
+    origins    (O,) int
+    table      (O, H, K + 1, metrics): means over the scored cells of each action, and of all; NaN where there is none
+    cell_sums  (cell metrics, H, N, M, K) over origins
+    cell_n     (H, N, M, K)
+    pit        (H, G, U) summed PIT curves
+    pit_n      (H, G)
+    """
+
+    origins: np.ndarray
+    table: np.ndarray
+    cell_sums: np.ndarray
+    cell_n: np.ndarray
+    pit: np.ndarray
+    pit_n: np.ndarray
+
+    def save(self, path: Path) -> None:
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **{f.name: getattr(self, f.name) for f in fields(self)})
+        temporary = path.with_name(path.name + ".part")
+        temporary.write_bytes(buffer.getvalue())
+        temporary.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> BlockScores:
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                return cls(**{f.name: stored[f.name] for f in fields(cls)})
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as e:
+            raise TRNNError(
+                f"A stored part of the backtest must be an NPZ of scores. {path.name} is not ({e}); delete it to score it again."
+            ) from e
+
+
+def run_block(series: RelationalSeries, block: Block) -> BlockScores:
+    """Fit on the periods up to the block's first origin, then score every origin of the block."""
+    model = create(block.model, **block.options)
+    model.fit(series.select(periods=slice(0, block.origins[0] + 1)))
+    n, k, h = len(series.actors), len(series.actions), block.horizon
+    pairs = np.ones((n, n), dtype=bool) if block.diagonal else ~np.eye(n, dtype=bool)
+    groups = activity_groups(series.values[: block.first_origin + 1], pairs)
+    reference = _recent_level(series)
+    table = np.full((len(block.origins), h, k + 1, len(METRICS)), np.nan)
+    sums, counted = np.zeros((len(CELL_METRICS), h, n, n, k)), np.zeros((h, n, n, k), dtype=np.int64)
+    pit, pit_n = np.zeros((h, len(GROUPS), len(GRID))), np.zeros((h, len(GROUPS)), dtype=np.int64)
+    for o, (t, forecast) in enumerate(forecast_each(model, series, block.origins, h)):
+        for step in range(1, min(h, len(series) - 1 - t) + 1):
+            use = series.observed[t + step] & pairs[..., None]
+            came = np.where(use, series.values[t + step], 0.0).astype(float)
+            scores = score_cells(forecast, step, came)
+            whole = score_set(forecast, step, came, reference[t], use)
+            table[o, step - 1] = _row(scores, whole, use)
+            sums[:, step - 1] += np.stack([np.where(use, scores[name], 0.0) for name in CELL_METRICS])
+            counted[step - 1] += use
+            below, upto = pit_bounds(forecast.distribution[step - 1], came)
+            for g in range(len(GROUPS)):
+                inside = use & ((groups == g)[..., None] if g else True)
+                pit[step - 1, g] += pit_curve(below[inside], upto[inside])
+                pit_n[step - 1, g] += int(inside.sum())
+    return BlockScores(np.array(block.origins), table, sums, counted, pit, pit_n)
+
+
+def _row(scores: dict[str, np.ndarray], whole: dict[str, list[float]], use: np.ndarray) -> np.ndarray:
+    """(K + 1, metrics): per action and for all."""
+    n = np.append(use.sum(axis=(0, 1)), use.sum())  # (K + 1,)
+    rows = []
+    for name in CELL_METRICS:
+        per_action = np.where(use, scores[name], 0.0).sum(axis=(0, 1))
+        totals = np.append(per_action, per_action.sum())
+        rows.append(np.where(n > 0, totals / np.maximum(n, 1), np.nan))
+    return np.stack([*rows, *(np.array(whole[name]) for name in SET_METRICS)], axis=-1)
+
+
+def _recent_level(series: RelationalSeries) -> np.ndarray:
+    """Each cell's average level over the last periods up to t, on the working scale; (T, N, M, K)."""
+    values = fill_forward(series.values, series.observed).astype(float)
+    level = np.log1p(values) if series.source.kind == "count" else values
+    total = np.cumsum(level, axis=0)
+    total[_REFERENCE:] = total[_REFERENCE:] - total[:-_REFERENCE]
+    return total / np.minimum(np.arange(1, len(level) + 1), _REFERENCE)[:, None, None, None]

@@ -1,0 +1,1 @@
+"""Rivals every network must beat: ordinary forecasters with the same two verbs, `fit` and `forecast`."""

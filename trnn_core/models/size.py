@@ -1,0 +1,67 @@
+"""How large a network is and how much work an epoch takes, without building it: for a form, before anything starts.
+
+No torch here. Shapes are (N, M, K_in) in, (A, B, C) hidden, (N, M, K) out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from trnn_core.models.config import ModelConfig
+
+N_GATES = {"lstm": 4, "gru": 3, "elman": 1, "jordan": 1}
+
+
+def count_parameters(config: ModelConfig, input_shape: Sequence[int], target_shape: Sequence[int]) -> int:
+    """Weights and biases of the tensor network.
+
+    >>> count_parameters(ModelConfig(hidden_shape=(14, 14, 4)), (25, 25, 4), (25, 25, 4))
+    10848
+    """
+    hidden, gates = config.hidden_shape, N_GATES[config.cell]
+    jordan = config.cell == "jordan"
+    state = tuple(target_shape) if jordan else hidden
+    total = 0
+    for layer in range(config.num_layers):
+        entering = input_shape if layer == 0 else state
+        total += gates * (sum(h * (s + x) for h, s, x in zip(hidden, state, entering, strict=True)) + prod(hidden))
+        if jordan:
+            total += _read_out(hidden, target_shape)
+    if not jordan:
+        total += _read_out(hidden, target_shape)
+    return total + (target_shape[-1] if config.likelihood == "negative_binomial" else 0)
+
+
+def count_vector_parameters(config: ModelConfig, input_shape: Sequence[int], target_shape: Sequence[int]) -> int:
+    """What an ordinary network of the same cell and as many hidden units would need, on vectors.
+
+    >>> count_vector_parameters(ModelConfig(hidden_shape=(14, 14, 4)), (25, 25, 4), (25, 25, 4))
+    12264260
+    """
+    units, gates = prod(config.hidden_shape), N_GATES[config.cell]
+    total = 0
+    for layer in range(config.num_layers):
+        entering = prod(input_shape) if layer == 0 else units
+        total += gates * units * (entering + units + 1)
+    return total + (units + 1) * prod(target_shape)
+
+
+def operations(config: ModelConfig, input_shape: Sequence[int], target_shape: Sequence[int]) -> int:
+    """Multiplications and additions of one step forward, mode after mode; a backward step takes about twice that."""
+    hidden, gates = config.hidden_shape, N_GATES[config.cell]
+    first = gates * (_mode_products(input_shape, hidden) + _mode_products(hidden, hidden))
+    more = (config.num_layers - 1) * gates * 2 * _mode_products(hidden, hidden)
+    return first + more + _mode_products(hidden, target_shape)
+
+
+def _mode_products(before: Sequence[int], after: Sequence[int]) -> int:
+    sizes, total = list(before), 0
+    for d, (x, h) in enumerate(zip(before, after, strict=True)):
+        total += 2 * h * x * prod(s for i, s in enumerate(sizes) if i != d)
+        sizes[d] = h
+    return total
+
+
+def _read_out(hidden: Sequence[int], target: Sequence[int]) -> int:
+    return sum(h * y for h, y in zip(hidden, target, strict=True)) + prod(target)

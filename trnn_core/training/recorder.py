@@ -1,0 +1,192 @@
+"""The run folder as a listener of the trainer: the one writer of a run, from lock to manifest."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from trnn_core.errors import TRNNError
+from trnn_core.training import checkpoints
+from trnn_core.training.checkpoints import Snapshot
+from trnn_core.training.config import TrainConfig
+from trnn_core.training.events import EpochDone, Event, Request, Started, StepDone
+from trnn_core.training.files import (
+    append_line,
+    explain_os_error,
+    is_disk_full,
+    lock,
+    read_bytes,
+    read_sealed,
+    remove_folder,
+    sha256,
+    sweep_temporaries,
+    with_no_error,
+    write_atomic,
+    write_sealed,
+)
+from trnn_core.training.processes import Heartbeat
+from trnn_core.training.runs import Run, Status, parse_history
+
+RESERVE_BYTES = 64 * 1024  # given up when the disk is full, so that the run can still say so
+KEPT = ("config.json", "history.jsonl", "weights.safetensors", "forecast.npz", "summary.json")
+
+
+class Recorder:
+    """Writes what the trainer tells into a run folder; made by `record`, which holds the run's lock."""
+
+    def __init__(self, run: Run, heartbeat: Heartbeat):
+        self.run, self.folder, self.heartbeat = run, run.folder, heartbeat
+        self.train: TrainConfig = run.recipe.train
+        self.history = b""
+        self.snapshot_epoch = 0
+        self.repairs: list[str] = []
+        self.status = Status("running", epochs=self.train.epochs)
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, EpochDone):
+            self._epoch(event)
+        elif isinstance(event, StepDone):
+            self.heartbeat.progress = {
+                "epoch": event.epoch,
+                "step": event.step,
+                "n_steps": event.n_steps,
+                "loss": event.loss,
+            }
+        elif isinstance(event, Started):
+            self.write_status(state="running", message="; ".join(self.repairs))
+
+    def _epoch(self, event: EpochDone) -> None:
+        line = json.dumps(event.row, allow_nan=False)
+        self.history += line.encode() + b"\n"
+        due = event.epoch % self.train.checkpoint_every == 0 or event.epoch in (event.best_epoch, event.epochs)
+        if due:
+            # The checkpoint first: it holds this row too, so that a kill in between loses nothing.
+            checkpoints.save_checkpoint(self.folder / "checkpoints", event.snapshot(), self.history)
+        append_line(self.folder / "history.jsonl", line)
+        self.write_status(
+            durable=False,
+            epoch=event.epoch,
+            best_epoch=event.best_epoch,
+            best_val_loss=event.best_val_loss,
+            eta_seconds=round(event.eta_seconds, 3),
+            seconds=round(self.status.seconds + event.row["seconds"], 6),
+        )
+
+    def resume_state(self) -> Snapshot | None:
+        """The newest whole checkpoint, with history.jsonl brought back to it; None for a run that has none."""
+        folder = self.folder / "checkpoints"
+        with_no_error((self.folder / "manifest.json").unlink)  # of an earlier end: what follows will differ
+        snapshot, self.history, problems = checkpoints.newest_good(folder)
+        self.repairs = [f"A damaged checkpoint was left out ({p})" for p in problems]
+        for epoch in checkpoints.list_epochs(folder):
+            if snapshot is None or epoch > snapshot.epoch:
+                remove_folder(folder / f"{epoch:06d}")
+        path = self.folder / "history.jsonl"
+        if not path.exists() or read_bytes(path) != self.history:
+            write_atomic(path, self.history)
+        if snapshot is None:
+            return None
+        rows = parse_history(self.history)
+        state = snapshot.state
+        self.status = replace(
+            self.status,
+            epoch=snapshot.epoch,
+            best_epoch=state["best_epoch"],
+            best_val_loss=state["best_val_loss"],
+            seconds=round(sum(row["seconds"] for row in rows), 6),
+        )
+        return replace(snapshot, history=rows, best_weights=self._best_weights(snapshot))
+
+    def _best_weights(self, snapshot: Snapshot) -> checkpoints.Arrays | None:
+        if snapshot.best_epoch == snapshot.epoch:
+            return None
+        try:
+            best, _ = checkpoints.load_checkpoint(self.folder / "checkpoints" / f"{snapshot.best_epoch:06d}")
+            return best.weights
+        except TRNNError as e:
+            self.repairs.append(f"The best checkpoint, of epoch {snapshot.best_epoch}, is lost ({e}); that of epoch {snapshot.epoch} stands in")  # fmt: skip
+            return None
+
+    def control(self) -> Request | None:
+        """What a page or a command has asked this run to do."""
+        path = self.folder / "request.json"
+        if not path.exists():
+            return None
+        try:
+            asked = read_sealed(path)["action"]
+        except (TRNNError, KeyError):
+            return None
+        return asked if asked in ("stop", "pause", "cancel") else None
+
+    def write_status(self, *, durable: bool = True, **changes: Any) -> None:
+        self.status = replace(self.status, **changes, updated=datetime.now().astimezone().isoformat(timespec="seconds"))
+        write_sealed(self.folder / "status.json", self.status.__dict__, durable=durable)
+
+    def finish(self, state: str, message: str, files: Mapping[str, bytes]) -> None:
+        """Write the results, then the checksums of all that must not rot, then the final word."""
+        for name, content in files.items():
+            write_atomic(self.folder / name, content)
+        self.write_manifest()
+        words = ". ".join([message.rstrip("."), *self.repairs]).rstrip(".") + "."
+        self.write_status(state=state, message=words, eta_seconds=None)
+
+    def write_manifest(self) -> None:
+        present = [name for name in KEPT if (self.folder / name).exists()]
+        files = {name: sha256(read_bytes(self.folder / name)) for name in present}
+        write_sealed(self.folder / "manifest.json", {"files": files})
+
+    def fail(self, state: str, message: str) -> None:
+        """The last word of a run that cannot go on; room for it was kept aside."""
+        with_no_error((self.folder / ".reserve").unlink)
+        try:
+            self.write_status(state=state, message=message, eta_seconds=None)
+        except TRNNError:
+            return  # not even that: readers will see a process that is gone, and call it interrupted
+
+
+@contextmanager
+def record(run: Run) -> Iterator[Recorder]:
+    """Become the one writer of a run: lock, clean up after a killed writer, heartbeat; any error becomes its status."""
+    busy = f"Run {run.run_id} is already being trained by another process; wait for it, or stop it first."
+    with lock(run.folder / ".lock", busy):
+        for folder in (run.folder, run.folder / "checkpoints"):
+            sweep_temporaries(folder)
+        _make_reserve(run.folder)
+        with Heartbeat(run.folder / "heartbeat.json") as heartbeat:
+            recorder = Recorder(run, heartbeat)
+            try:
+                yield recorder
+            except BaseException as e:
+                recorder.fail("failed", failure_words(e))
+                raise
+            finally:
+                with_no_error((run.folder / ".reserve").unlink)
+                with_no_error((run.folder / "request.json").unlink)
+
+
+def failure_words(error: BaseException) -> str:
+    """Why a job ended, for its status."""
+    if isinstance(error, TRNNError):
+        return str(error)
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error) or "not enough memory" in str(error):
+        return "The job ran out of memory; choose a smaller hidden shape, batch size or set of countries, then resume."
+    if isinstance(error, KeyboardInterrupt):
+        return "The job was interrupted from the keyboard; resume to go on from the last finished epoch."
+    return f"The job failed unexpectedly ({type(error).__name__}: {error}); the job's log has the details."
+
+
+def _make_reserve(folder: Path) -> None:
+    path = folder / ".reserve"
+    try:
+        with path.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
+    except OSError as e:
+        with_no_error(path.unlink)
+        if is_disk_full(e):
+            raise explain_os_error(e, folder) from e

@@ -1,0 +1,266 @@
+"""The run store: a folder of run folders. Create, list, rename, tag, compare, throw away and take back.
+
+    store/<run_id>/          a run
+    store/.data/<sha>.npz    the series that runs were trained on, once each
+    store/.queue/            tickets of queued jobs
+    store/.trash/            deleted runs, until the trash is emptied
+    store/.worker/           lock, heartbeat and log of the worker
+
+A run folder appears in one step and under a name nobody else has; whoever changes it holds its lock.
+"""
+
+from __future__ import annotations
+
+import platform
+import secrets
+import shutil
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from trnn_core.data.readers.npz import read_npz, write_npz
+from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
+from trnn_core.training.config import Recipe
+from trnn_core.training.files import (
+    TEMPORARY,
+    explain_os_error,
+    lock,
+    sealed_bytes,
+    sync,
+    temporary_name,
+    with_no_error,
+    write_sealed,
+)
+from trnn_core.training.processes import Watcher
+from trnn_core.training.recipes import plain
+from trnn_core.training.runs import Run, Status, check_run_id, load_run
+
+
+class RunStore:
+    """A folder of runs; every method looks at the disk, so that any number of processes may share one store."""
+
+    def __init__(self, root: str | Path = "runs"):
+        self.root = Path(root)
+        self.watcher = Watcher()
+
+    def create(
+        self, recipe: Recipe, series: RelationalSeries, *, run_id: str | None = None, name: str | None = None,
+        tags: Iterable[str] = (), state: str = "queued",
+    ) -> Run:  # fmt: skip
+        """A new run folder with its settings and its data, ready to be trained."""
+        self.keep_series(series)
+        recipe = recipe.changed(**{"data.fingerprint": series.fingerprint})
+        stamp = datetime.now().astimezone()
+        run_id = check_run_id(run_id) if run_id else f"{stamp:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+        config = {
+            "run_id": run_id,
+            "created": stamp.isoformat(timespec="seconds"),
+            "recipe": plain(recipe),
+            "data": describe_series(series),
+            "versions": _versions(),
+        }
+        status = Status(state=state, epochs=recipe.train.epochs, updated=stamp.isoformat(timespec="seconds"))  # type: ignore[arg-type]
+        labels = {"name": clean_label(name or run_id), "tags": sorted({clean_label(t) for t in tags})}
+        folder, new = self.root / run_id, temporary_name(self.root / run_id)
+        try:
+            (new / "checkpoints").mkdir(parents=True)
+            for file, payload in (("config.json", config), ("status.json", status.__dict__), ("labels.json", labels)):
+                (new / file).write_bytes(sealed_bytes(payload))
+            for file in ("history.jsonl", ".lock"):
+                (new / file).touch()
+            for entry in (*new.iterdir(), new):
+                sync(entry)
+            new.rename(folder)  # fails where a run of that name exists
+            sync(self.root)
+        except OSError as e:
+            shutil.rmtree(new, ignore_errors=True)
+            if folder.exists():
+                raise TRNNError(f"There is already a run {run_id!r} in {self.root}; choose another id.") from e
+            raise explain_os_error(e, folder) from e
+        return Run(folder, self.watcher)
+
+    def get(self, run_id: str) -> Run:
+        run = load_run(run_id, self.root)
+        run.watcher = self.watcher
+        return run
+
+    def runs(self, *, state: str | None = None, tag: str | None = None, text: str | None = None) -> list[Run]:
+        """All runs, newest first; filtered by state, tag, or a text found in name, id or data title."""
+        if not self.root.is_dir():
+            return []
+        found = []
+        for folder in self.root.iterdir():
+            if folder.name.startswith(".") or not (folder / "config.json").exists():
+                continue
+            run = Run(folder, self.watcher)
+            if (state is None or run.status().state == state) and (tag is None or tag in run.tags) and _mentions(run, text):  # fmt: skip
+                found.append(run)
+        return sorted(found, key=_created, reverse=True)
+
+    def rename(self, run_id: str, name: str) -> None:
+        self._label(run_id, name=clean_label(name))
+
+    def tag(self, run_id: str, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
+        self._label(run_id, add=[clean_label(t) for t in add], remove=list(remove))
+
+    def _label(self, run_id: str, name: str | None = None, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
+        run = self.get(run_id)
+        with lock(run.folder / ".labels.lock", f"Run {run_id} is being renamed elsewhere; try again."):
+            labels = run.labels()
+            tags = (set(labels["tags"]) | set(add)) - set(remove)
+            write_sealed(run.folder / "labels.json", {"name": name or labels["name"], "tags": sorted(tags)})
+
+    def delete(self, run_id: str) -> Path:
+        """Move a run to the trash; a run at work must be stopped first."""
+        run = self.get(run_id)
+        busy = f"Run {run_id} is being trained; stop or cancel it before deleting it."
+        with lock(run.folder / ".lock", busy):
+            trash = self.root / ".trash"
+            place = trash / f"{run_id}~{secrets.token_hex(4)}"
+            try:
+                trash.mkdir(exist_ok=True)
+                run.folder.rename(place)
+                sync(self.root)
+            except OSError as e:
+                raise explain_os_error(e, run.folder) from e
+            for ticket in (self.root / ".queue").glob(f"*~{run_id}"):
+                ticket.unlink(missing_ok=True)
+        return place
+
+    def trash(self) -> list[str]:
+        """Names in the trash, to be handed to `restore`."""
+        folder = self.root / ".trash"
+        return sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
+
+    def restore(self, name: str) -> Run:
+        """Take a run back out of the trash; `name` as listed by `trash`, or the run id."""
+        match = [n for n in self.trash() if n == name or n.partition("~")[0] == name]
+        if not match:
+            raise TRNNError(f"There is no {name!r} in the trash of {self.root}.")
+        run_id = check_run_id(match[-1].partition("~")[0])
+        try:
+            (self.root / ".trash" / match[-1]).rename(self.root / run_id)
+        except OSError as e:
+            raise TRNNError(f"Run {run_id} cannot be restored: another run has taken its name ({e.strerror}).") from e
+        return self.get(run_id)
+
+    def empty_trash(self) -> int:
+        """Remove what is in the trash for good, and series that no run needs; returns the bytes freed."""
+        before = self.disk_usage()["total"]
+        shutil.rmtree(self.root / ".trash", ignore_errors=True)
+        needed = {run.config["data"]["fingerprint"] for run in self.runs() if _readable(run)}
+        if all(_readable(run) for run in self.runs()):
+            for path in (self.root / ".data").glob("*.npz"):
+                if path.stem not in needed and not path.name.startswith(TEMPORARY):
+                    with_no_error(path.unlink)
+        return before - self.disk_usage()["total"]
+
+    def compare(self, run_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Settings in which the runs differ, and their results, by run id."""
+        runs = [self.get(run_id) for run_id in run_ids]
+        flat = {run.run_id: _flatten(run.recipe.model_dump(mode="json")) for run in runs}
+        names = sorted({name for settings in flat.values() for name in settings})
+        differing = [n for n in names if len({repr(settings.get(n)) for settings in flat.values()}) > 1]
+        return {run.run_id: {n: flat[run.run_id].get(n) for n in differing} | _results(run) for run in runs}
+
+    def disk_usage(self) -> dict[str, int]:
+        """Bytes of each run, of the series, of the trash, and in total."""
+        usage = {run.run_id: run.disk_usage() for run in self.runs()}
+        for part in (".data", ".trash"):
+            usage[part] = sum(p.stat().st_size for p in (self.root / part).rglob("*") if p.is_file())
+        return usage | {"total": sum(usage.values())}
+
+    def keep_series(self, series: RelationalSeries) -> Path:
+        """Store a series under its fingerprint, once."""
+        path = self.series_path(series.fingerprint)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise explain_os_error(e, self.root) from e
+        if not path.exists():
+            try:
+                write_npz(series, path)
+            except OSError as e:
+                raise explain_os_error(e, path) from e
+        return path
+
+    def series_path(self, fingerprint: str) -> Path:
+        return self.root / ".data" / f"{fingerprint}.npz"
+
+    def series(self, run: Run) -> RelationalSeries:
+        """The series a run was trained on, checked against its fingerprint."""
+        fingerprint = run.config["data"]["fingerprint"]
+        series = read_npz(self.series_path(fingerprint))
+        if series.fingerprint != fingerprint:
+            raise TRNNError(
+                f"{self.series_path(fingerprint)} is damaged: its content does not match its name; "
+                "delete it and train once from the original file to put it back."
+            )
+        return series
+
+
+def clean_label(text: str) -> str:
+    """A name or tag as a person typed it, on one line and of bearable length."""
+    label = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())[:120]
+    if not label:
+        raise TRNNError(f"A name must hold at least one visible character. Got {text!r:.80} instead.")
+    return label
+
+
+def describe_series(series: RelationalSeries) -> dict[str, Any]:
+    return {
+        "fingerprint": series.fingerprint,
+        "title": series.source.title,
+        "simulated": series.source.simulated,
+        "kind": series.source.kind,
+        "shape": list(series.shape),
+        "period": series.period,
+        "first": str(series.dates[0]),
+        "last": str(series.dates[-1]),
+        "actors": list(series.actors),
+        "actions": list(series.actions),
+    }
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {"python": platform.python_version(), **{p: version(p) for p in ("torch", "numpy", "pydantic")}}
+
+
+def _readable(run: Run) -> bool:
+    try:
+        return bool(run.config)
+    except TRNNError:
+        return False
+
+
+def _created(run: Run) -> tuple[str, str]:
+    return (run.config["created"] if _readable(run) else "", run.run_id)
+
+
+def _mentions(run: Run, text: str | None) -> bool:
+    if not text:
+        return True
+    title = run.config["data"]["title"] if _readable(run) else ""
+    return text.lower() in f"{run.name} {run.run_id} {title}".lower()
+
+
+def _flatten(settings: dict[str, Any]) -> dict[str, Any]:
+    return {
+        f"{section}.{k}": v for section, group in settings.items() if isinstance(group, dict) for k, v in group.items()
+    }
+
+
+def _results(run: Run) -> dict[str, Any]:
+    status, summary = run.status(), run.summary() or {}
+    return {
+        "state": status.state,
+        "epoch": status.epoch,
+        "best_epoch": status.best_epoch,
+        "best_val_loss": status.best_val_loss,
+        "seconds": status.seconds,
+        "skill": (summary.get("test") or {}).get("skill"),
+    }

@@ -1,0 +1,220 @@
+"""The worker: takes queued runs and gives each a process of its own. No torch here.
+
+Slots are files that a job's process keeps locked for as long as it lives, so that a new worker counts the jobs a killed
+one left running, and never starts more than its limit.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trnn_core.errors import TRNNError
+from trnn_core.training.files import explain_os_error, is_locked, lock, with_no_error, write_sealed
+from trnn_core.training.jobs import add_ticket, code_root, drop_tickets, plain_environment, queued, worker_folder
+from trnn_core.training.processes import Heartbeat
+from trnn_core.training.runs import Run
+from trnn_core.training.store import RunStore
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.3
+REPAIR_SECONDS = 30.0
+GRACE_SECONDS = 30.0  # between a request and being told with a signal, and again until being killed
+
+
+def default_limit() -> int:
+    """Jobs at once: half the cores, at least one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // 2)
+
+
+@dataclass
+class Job:
+    """A child process and the run it trains."""
+
+    run: Run
+    process: subprocess.Popen
+    asked_since: float | None = None  # when this worker first saw an unanswered request
+
+
+class Worker:
+    """Runs until told to end; `idle_exit` ends it after so many seconds without work."""
+
+    def __init__(self, store: RunStore, limit: int | None = None, idle_exit: float | None = None, grace: float = GRACE_SECONDS):  # fmt: skip
+        self.store, self.limit, self.idle_exit, self.grace = store, limit or default_limit(), idle_exit, grace
+        self.folder = worker_folder(store)
+        self.jobs: dict[int, Job] = {}  # by slot
+        self.ending = False
+
+    def run(self) -> None:
+        """Work; a second worker on the same store and machine is refused."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise explain_os_error(e, self.folder) from e
+        while True:
+            with lock(self.folder / "lock", f"A worker is already at work on {self.store.root}; one is enough."):
+                with Heartbeat(self.folder / "heartbeat.json"):
+                    self._work()
+                with_no_error((self.folder / "heartbeat.json").unlink)
+            # Whoever queued a run while we were leaving saw the lock and started nobody: look once more.
+            if self.ending or not queued(self.store):
+                return
+
+    def end(self) -> None:
+        """Leave at the next turn; running jobs go back to the queue."""
+        self.ending = True
+
+    def _work(self) -> None:
+        busy_at = time.monotonic()
+        repaired_at = float("-inf")
+        while not self.ending:
+            if not self.store.root.is_dir():
+                raise TRNNError(f"The store {self.store.root} is gone; the worker ends.")
+            if time.monotonic() - repaired_at > REPAIR_SECONDS:
+                repair_queue(self.store)
+                repaired_at = time.monotonic()
+            self._reap()
+            self._press()
+            self._start_waiting()
+            if self.jobs or queued(self.store) or self._taken_slots():
+                busy_at = time.monotonic()
+            elif self.idle_exit is not None and time.monotonic() - busy_at > self.idle_exit:
+                return
+            time.sleep(POLL_SECONDS)
+        self._send_home()
+
+    def _slot(self, n: int) -> Path:
+        return self.folder / f"slot-{n}"
+
+    def _taken_slots(self) -> list[int]:
+        return [n for n in range(self.limit) if n in self.jobs or is_locked(self._slot(n))]
+
+    def _start_waiting(self) -> None:
+        free = sorted(set(range(self.limit)) - set(self._taken_slots()))
+        mine = {job.run.run_id for job in self.jobs.values()}
+        for run_id in queued(self.store):
+            if not free:
+                return
+            if run_id in mine:
+                continue
+            try:
+                run = self.store.get(run_id)
+                if run.status().state != "queued":
+                    drop_tickets(self.store, run_id)
+                    continue
+                slot = free.pop(0)
+                self.jobs[slot] = Job(run, self._spawn(run, slot))
+            except TRNNError as e:
+                log.warning("ticket of %s dropped: %s", run_id, e)
+                drop_tickets(self.store, run_id)
+
+    def _spawn(self, run: Run, slot: int) -> subprocess.Popen:
+        self._slot(slot).touch()
+        command = [sys.executable, "-m", "trnn_core.training.job", str(self.store.root.resolve()), run.run_id, str(self._slot(slot).resolve())]  # fmt: skip
+        with (run.folder / "log.txt").open("ab") as output:
+            log.info("run %s starts in slot %d", run.run_id, slot)
+            return subprocess.Popen(
+                command,
+                cwd=code_root(),
+                env=plain_environment(run.recipe.train.threads),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,  # signals to the worker's terminal are not for the job
+            )
+
+    def _reap(self) -> None:
+        """Wait for ended children, so that none stays a zombie, and give silent ends their words."""
+        for slot, job in list(self.jobs.items()):
+            code = job.process.poll()
+            if code is None:
+                continue
+            del self.jobs[slot]
+            log.info("run %s ended with code %d", job.run.run_id, code)
+            close_books(self.store, job.run, code)
+
+    def _press(self) -> None:
+        """A job that does not answer a request is told with a signal, then killed."""
+        now = time.monotonic()
+        for job in self.jobs.values():
+            if not (job.run.folder / "request.json").exists():
+                job.asked_since = None
+                continue
+            job.asked_since = job.asked_since or now
+            if now - job.asked_since > 2 * self.grace:
+                _signal(job, signal.SIGKILL)
+            elif now - job.asked_since > self.grace:
+                _signal(job, signal.SIGINT)
+
+    def _send_home(self) -> None:
+        """The worker ends: jobs save nothing new, go back to the queue, and none is left behind."""
+        for job in self.jobs.values():
+            _signal(job, signal.SIGTERM)
+        deadline = time.monotonic() + self.grace
+        while self.jobs and time.monotonic() < deadline:
+            self._reap()
+            time.sleep(0.1)
+        for job in self.jobs.values():
+            _signal(job, signal.SIGKILL)
+            job.process.wait()
+        self._reap()
+
+
+def _signal(job: Job, number: int) -> None:
+    try:
+        os.killpg(job.process.pid, number)
+    except ProcessLookupError:
+        return
+
+
+def close_books(store: RunStore, run: Run, code: int) -> None:
+    """Say in the status what the job could not say itself."""
+    try:
+        with lock(run.folder / ".lock", "busy"):
+            status = run.status()
+            if status.state == "queued" and code != 0:
+                words = f"The job could not start ({_last_words(run.folder / 'log.txt')})."
+                write_sealed(run.folder / "status.json", replace(status, state="failed", message=words).__dict__)
+                drop_tickets(store, run.run_id)
+            elif status.state == "interrupted":
+                words = (
+                    _death(code)
+                    + f" {status.epoch} of {status.epochs} epochs are safe; resume to go on exactly from there."
+                )
+                write_sealed(run.folder / "status.json", replace(status, message=words).__dict__)
+            if status.state != "queued":
+                drop_tickets(store, run.run_id)
+    except TRNNError as e:
+        log.warning("status of %s not closed: %s", run.run_id, e)
+
+
+def _death(code: int) -> str:
+    if code == -signal.SIGKILL:
+        return "The job was killed by the system or a person, most often because memory ran out."
+    if code < 0:
+        return f"The job was ended by signal {signal.Signals(-code).name}."
+    return f"The job ended unexpectedly with code {code}."
+
+
+def _last_words(path: Path) -> str:
+    try:
+        lines = path.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return lines[-1][:300] if lines else "its log is empty"
+
+
+def repair_queue(store: RunStore) -> None:
+    """Give queued runs whose ticket was lost (a kill between the two) a new one."""
+    have = set(queued(store))
+    for run in store.runs(state="queued"):
+        if run.run_id not in have:
+            add_ticket(store, run.run_id)

@@ -1,0 +1,142 @@
+"""The live panel of a run. It only reads the run's folder, so it is there again after a reload, in another browser,
+or when the server was restarted."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from trnn_core.charts.lines import loss_curve
+from trnn_core.errors import TRNNError
+from trnn_core.training import jobs
+from trnn_core.training.events import Request
+from trnn_core.training.runs import Run, Status
+from ui.guard import guard
+from ui.page import is_dark, show
+from ui.store import run_store
+from ui.words import STATE_ICONS, duration, escape
+
+REFRESH_SECONDS = 1.0
+STATE_WORDS = {
+    "queued": "waiting for its turn",
+    "running": "training",
+    "paused": "paused",
+    "stopped": "stopped, best weights kept",
+    "finished": "finished",
+    "cancelled": "cancelled",
+    "failed": "failed",
+    "diverged": "diverged",
+    "interrupted": "interrupted",
+    "damaged": "damaged",
+}
+
+
+def live_panel(run_id: str, others: list[str], *, log: bool, smoothing: float) -> None:
+    """Looks at the run once a second while it lives; when it ends, the page is drawn once more and rests."""
+    live = run_store().get(run_id).status().is_live
+    st.fragment(_panel, run_every=REFRESH_SECONDS if live else None, key="live-panel")(
+        run_id, others, log, smoothing, live
+    )
+
+
+def _panel(run_id: str, others: list[str], log: bool, smoothing: float, was_live: bool) -> None:
+    with guard():
+        store = run_store()
+        run = store.get(run_id)
+        status = run.status()
+        head(run, status)
+        buttons(run_id, status)
+        history = run.history_frame()
+        behind = [(store.get(i).name, store.get(i).history_frame()) for i in others if i != run_id]
+        figure = loss_curve(
+            history,
+            simulated=bool(run.config["data"]["simulated"]),
+            log=log,
+            smoothing=smoothing,
+            others=behind,
+            dark=is_dark(),
+            height=400,
+        )
+        show(figure, "loss", "Training and validation loss by epoch", file="loss")
+        if len(history):
+            last = history.iloc[-1]
+            st.caption(
+                f"Gradient norm {last['grad_norm']:.3g} · learning rate {last['lr']:.3g} · penalty λ(ΣW² + ΣU²) {last['regulariser']:.3g}"
+            )
+    if was_live and not status.is_live:
+        st.rerun()
+
+
+def head(run: Run, status: Status) -> None:
+    st.markdown(
+        f"#### {STATE_ICONS.get(status.state, '')} {escape(run.name)}: {STATE_WORDS.get(status.state, status.state)}"
+    )
+    done = min(status.epoch / status.epochs, 1.0) if status.epochs else 0.0
+    at = run.progress() if status.state == "running" else {}
+    if at.get("n_steps") and status.epochs:
+        done = min((max(at["epoch"] - 1, 0) + at["step"] / at["n_steps"]) / status.epochs, 1.0)
+    st.progress(done, f"Epoch {status.epoch} of {status.epochs}")
+    a, b, c, d = st.columns(4)
+    a.metric("Best validation loss", f"{status.best_val_loss:.4g}" if status.best_val_loss is not None else "–", help="Lowest so far, on periods the network does not learn from.")  # fmt: skip
+    b.metric("Best epoch", status.best_epoch or "–", help="The weights of this epoch are kept.")
+    c.metric("Still to go", duration(status.eta_seconds) if status.eta_seconds is not None else "–", help="Judged by the epochs so far.")  # fmt: skip
+    d.metric("Windows per second", speed(run), help="Examples the network learns from, per second.")
+    if status.message:
+        st.caption(escape(status.message))
+
+
+def speed(run: Run) -> str:
+    rows = run.history()[-5:]
+    seconds = sum(row["seconds"] for row in rows)
+    if not rows or seconds <= 0:
+        return "–"
+    periods = run.config["data"]["shape"][0]
+    data = run.recipe.data
+    windows = max(int(periods * (1 - data.validation - data.test)) - data.window, 1)
+    return f"{len(rows) * windows / seconds:,.0f}"
+
+
+def buttons(run_id: str, status: Status) -> None:
+    """Only what makes sense now; a job answers at its next step."""
+    with st.container(horizontal=True):
+        if status.is_live:
+            _button(
+                "Pause",
+                "pause",
+                run_id,
+                ":material/pause:",
+                "Save everything and wait; Resume goes on exactly from there.",
+            )
+            _button(
+                "Stop and keep",
+                "stop",
+                run_id,
+                ":material/stop:",
+                "End here and forecast with the best weights so far.",
+            )
+            _button("Cancel", "cancel", run_id, ":material/close:", "End without a forecast.")
+        elif status.can_resume:
+            st.button("Resume", key="resume", icon=":material/play_arrow:", on_click=_resume, args=(run_id,), help="Go on exactly where it ended.")  # fmt: skip
+        if not status.is_live and (run_store().root / run_id / "forecast.npz").exists():
+            st.page_link(
+                "pages/3_Forecast.py", label="See the forecast", icon=":material/hub:", query_params={"run": run_id}
+            )
+
+
+def _button(label: str, action: Request, run_id: str, icon: str, words: str) -> None:
+    st.button(label, key=f"ask-{action}", icon=icon, help=words, on_click=_ask, args=(run_id, action))
+
+
+def _ask(run_id: str, action: Request) -> None:
+    try:
+        jobs.ask(run_store(), run_id, action)
+        st.toast(f"Asked to {action}; the run answers at its next step.")
+    except TRNNError as e:
+        st.toast(str(e), icon=":material/error:")
+
+
+def _resume(run_id: str) -> None:
+    try:
+        jobs.resume(run_store(), run_id)
+        jobs.ensure_worker(run_store())
+    except TRNNError as e:
+        st.toast(str(e), icon=":material/error:")

@@ -1,0 +1,89 @@
+"""The frame of every page: title, guard, and the look of figures on this side of the theme."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from ui.guard import guard
+
+# Everything the dashboard needs is imported by now: take it out of the garbage collector's rounds, which Streamlit
+# orders after every rerun.
+gc.collect()
+gc.freeze()
+
+
+ROOT = Path(__file__).resolve().parents[1]
+ICONS = {"Data": "table_chart", "Train": "model_training", "Forecast": "hub", "Evaluate": "leaderboard", "Explain": "psychology", "Report": "summarize"}  # fmt: skip
+
+
+@contextmanager
+def page(title: str) -> Iterator[None]:
+    """Set up a page and keep its mistakes from the reader."""
+    st.set_page_config(
+        page_title=f"{title} · TRNN Studio",
+        page_icon=str(ROOT / "ui" / "icon.svg"),
+        layout="wide",
+        initial_sidebar_state=220,
+    )
+    st.html(ROOT / "ui" / "style.css")
+    with guard():
+        navigation()
+        yield
+
+
+def navigation() -> None:
+    """Links to the pages that are there; a page is found by its place, `pages/<n>_<Name>.py`."""
+    with st.sidebar:
+        st.markdown("### :material/hub: TRNN Studio")
+        st.page_link("app.py", label="Home", icon=":material/home:")
+        for path in sorted((ROOT / "pages").glob("[0-9]_*.py")):
+            name = path.stem.partition("_")[2].replace("_", " ")
+            st.page_link(f"pages/{path.name}", label=name, icon=f":material/{ICONS.get(name, 'article')}:")
+
+
+def is_dark() -> bool:
+    return getattr(st.context.theme, "type", "light") == "dark"
+
+
+def show(figure: go.Figure, key: str, alt: str, *, clicks: bool = False, file: str = "chart") -> tuple[int, int] | None:
+    """Draw a figure. With `clicks`, the (sender, receiver) last clicked on it, or None."""
+    config: dict[str, Any] = {
+        "displaylogo": False,
+        "scrollZoom": False,
+        "toImageButtonOptions": {"format": "svg", "filename": file},
+        "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"],
+    }
+    if not clicks:
+        st.plotly_chart(figure, theme=None, key=f"chart-{key}", config=config, alt=alt)
+        return None
+    event = st.plotly_chart(
+        figure, theme=None, key=f"chart-{key}", config=config, alt=alt, on_select="rerun", selection_mode="points"
+    )
+    points = event["selection"]["points"]  # type: ignore[index]
+    pair = points[0].get("customdata") if points else None
+    return (int(pair[0]), int(pair[1])) if pair is not None and len(pair) >= 2 else None
+
+
+def simulated_badge(simulated: bool) -> None:
+    if simulated:
+        st.badge(
+            "Simulated data",
+            icon=":material/science:",
+            color="orange",
+            help="Made by a random model, not observed. Good for learning the tool, not for conclusions about the world.",
+        )
+
+
+def empty(sentence: str, target: str, label: str, icon: str) -> None:
+    """A page with nothing to show says why and where to go, then stops."""
+    with st.container(border=True, horizontal_alignment="center"):
+        st.markdown(f"#### {sentence}")
+        st.page_link(target, label=label, icon=icon)
+    st.stop()

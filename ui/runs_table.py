@@ -1,0 +1,60 @@
+"""Recent runs with status and the course of their validation loss."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from trnn_core.errors import TRNNError
+from trnn_core.training.runs import Run
+from ui.words import duration, progress, scores_of
+
+
+def row_of(run: Run) -> dict[str, object]:
+    """A damaged run still has its row: it says so."""
+    status = run.status()
+    try:
+        title, simulated = run.config["data"]["title"], run.config["data"]["simulated"]
+        created = run.config["created"]
+    except TRNNError:
+        title, simulated, created = "unreadable", False, None
+    losses = [row["val_loss"] for row in run.history() if row.get("val_loss") is not None]
+    try:
+        scores = scores_of(run)
+    except TRNNError:
+        scores = None
+    return {
+        "forecast": f"/Forecast?run={run.run_id}",
+        "run": run.name,
+        "status": status.state,
+        "progress": progress(status),
+        "validation loss": losses[-200:],
+        "skill": scores.skill * 100 if scores else None,
+        "time": duration(status.seconds),
+        "data": f"{title}{' (simulated)' if simulated and 'imulated' not in title else ''}",
+        "started": created,
+    }
+
+
+def runs_table(runs: list[Run]) -> None:
+    table = pd.DataFrame([row_of(run) for run in runs])
+    table["started"] = pd.to_datetime(table["started"], utc=True)
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_config={
+            "forecast": st.column_config.LinkColumn("", display_text="open", help="Open this run's forecast", width=60),
+            "run": st.column_config.TextColumn("Run"),
+            "status": st.column_config.TextColumn("Status"),
+            "progress": st.column_config.TextColumn("Progress"),
+            "validation loss": st.column_config.LineChartColumn(
+                "Validation loss", help="From the first epoch to the last; lower is better"
+            ),
+            "skill": st.column_config.NumberColumn(
+                "Skill", format="%+.0f %%", help="How much lower the squared error is than that of repeating the last period, on unseen periods"
+            ),
+            "time": st.column_config.TextColumn("Training time"),
+            "data": st.column_config.TextColumn("Data"),
+            "started": st.column_config.DatetimeColumn("Started", format="D MMM YYYY, HH:mm"),
+        },
+    )  # fmt: skip

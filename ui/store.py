@@ -1,0 +1,83 @@
+"""Where data sets and runs are, and reading them once per version."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from trnn_core.charts.order import Layout, Order, order_actors, place_actors
+from trnn_core.data.readers import read_npz
+from trnn_core.data.series import RelationalSeries
+from trnn_core.training.runs import Run
+from trnn_core.training.store import RunStore
+
+ROOT = Path(__file__).resolve().parents[1]
+DEMO = "demo"
+
+
+def data_folder() -> Path:
+    """Saved data sets; `TRNN_DATA` names another folder."""
+    return Path(os.environ.get("TRNN_DATA", ROOT / "data"))
+
+
+def runs_folder() -> Path:
+    """The run store; `TRNN_RUNS` names another folder."""
+    return Path(os.environ.get("TRNN_RUNS", ROOT / "runs"))
+
+
+@st.cache_resource
+def _store(root: str) -> RunStore:
+    return RunStore(root)
+
+
+def run_store() -> RunStore:
+    return _store(str(runs_folder()))
+
+
+def data_sets() -> list[str]:
+    """Names of the saved sets, the demo first."""
+    names = sorted((p.stem for p in data_folder().glob("*.npz")), key=str.casefold)
+    return sorted(names, key=lambda n: n != DEMO)
+
+
+def load_set(name: str) -> RelationalSeries:
+    path = data_folder() / f"{Path(name).name}.npz"
+    return load_file(path)
+
+
+def load_file(path: Path) -> RelationalSeries:
+    """A series file, read again only when it changed. Series are frozen, so sessions may share one."""
+    about = path.stat()
+    return _read(str(path), about.st_mtime_ns, about.st_size)
+
+
+@st.cache_resource(max_entries=12, show_spinner="Reading the data ...")
+def _read(path: str, modified: int, size: int) -> RelationalSeries:
+    return read_npz(path)
+
+
+def series_of(run: Run) -> RelationalSeries:
+    """What a run was trained on: the actors and actions its recipe kept."""
+    series = load_file(run_store().series_path(run.config["data"]["fingerprint"]))
+    return series.select(actors=run.recipe.data.actors, actions=run.recipe.data.actions)
+
+
+def positions(series: RelationalSeries, layout: Layout) -> np.ndarray:
+    return _positions(series.fingerprint, layout, series)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _positions(fingerprint: str, layout: Layout, _series: RelationalSeries) -> np.ndarray:
+    return place_actors(_series, layout)
+
+
+def order(series: RelationalSeries, by: Order) -> list[int]:
+    return _order(series.fingerprint, by, series)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _order(fingerprint: str, by: Order, _series: RelationalSeries) -> list[int]:
+    return order_actors(_series, by)

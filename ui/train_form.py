@@ -1,0 +1,122 @@
+"""The form of a training: presets first, the essential settings next, the rest behind Advanced."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import streamlit as st
+from pydantic import BaseModel
+
+from trnn_core.data.series import RelationalSeries
+from trnn_core.models.config import ModelConfig
+from trnn_core.models.size import count_parameters, count_vector_parameters, operations
+from trnn_core.training.config import DataConfig, Recipe, TrainConfig
+from trnn_core.training.recipes import PRESET_WORDS, PRESETS, preset, read_recipe, recipe_text
+from trnn_core.training.runs import Run
+from ui.forms import fields, shape_widget
+from ui.words import duration
+
+ESSENTIAL = {"data": ["window", "design", "slices"], "model": ["cell"], "train": ["epochs", "learning_rate", "regularisation"]}  # fmt: skip
+LEFT_OUT = {"path", "fingerprint", "actors", "actions", "hidden_shape", "precision"}
+GROUPS: dict[str, type[BaseModel]] = {"data": DataConfig, "model": ModelConfig, "train": TrainConfig}
+OWN = "your file"
+
+
+def pick_preset() -> tuple[Recipe, str]:
+    """The recipe to begin with, and what it is called."""
+    given = uploaded_recipe()
+    names = [*([OWN] if given else []), *PRESETS]
+    chosen = st.segmented_control(
+        "Preset", names, default=names[0], required=True, key="preset", bind="query-params",
+        help="A whole set of settings to begin with; change any of them below.",
+    ) or names[0]  # fmt: skip
+    words = PRESET_WORDS.get(chosen, "the settings of the recipe file you gave")
+    st.caption(f"{words[0].upper()}{words[1:]}.")
+    return (given if chosen == OWN and given is not None else preset(chosen)), chosen
+
+
+def change(begin: Recipe, prefix: str) -> Recipe:
+    """The widgets of all settings; the recipe as they stand."""
+    return begin.changed(**essential(begin, prefix), **advanced(begin, prefix))
+
+
+def essential(begin: Recipe, prefix: str) -> dict[str, object]:
+    settings: dict[str, object] = {}
+    a, b = st.columns(2)
+    with a:
+        settings |= fields("model", ModelConfig, ["cell"], begin.model, prefix)
+        settings |= fields("data", DataConfig, ["window"], begin.data, prefix)
+        settings |= fields("train", TrainConfig, ["learning_rate"], begin.train, prefix)
+    with b:
+        settings |= fields("data", DataConfig, ["design"], begin.data, prefix)
+        settings |= fields("train", TrainConfig, ["epochs"], begin.train, prefix)
+        settings |= fields("train", TrainConfig, ["regularisation"], begin.train, prefix)
+    settings["model.hidden_shape"] = shape_widget(begin.model.hidden_shape, prefix)
+    return settings | fields("data", DataConfig, ["slices"], begin.data, prefix)
+
+
+def advanced(begin: Recipe, prefix: str) -> dict[str, object]:
+    settings: dict[str, object] = {}
+    with st.expander("Advanced"):
+        columns = st.columns(2)
+        place = 0
+        for section, group in GROUPS.items():
+            rest = [n for n in group.model_fields if n not in ESSENTIAL[section] and n not in LEFT_OUT]
+            for name in rest:
+                with columns[place % 2]:
+                    settings |= fields(section, group, [name], getattr(begin, section), prefix)
+                place += 1
+    return settings
+
+
+def uploaded_recipe() -> Recipe | None:
+    with st.popover("Recipe file", icon=":material/receipt_long:", help="Begin with the settings of an earlier run"):
+        file = st.file_uploader("Recipe (TOML or JSON)", ["toml", "json"], key="recipe_file", max_upload_size=1, help="As saved below, or by the command line.")  # fmt: skip
+    if file is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"recipe{Path(file.name).suffix.lower()}"
+        path.write_bytes(file.getvalue())
+        return read_recipe(path)
+
+
+def save_recipe(recipe: Recipe) -> None:
+    st.download_button(
+        "Save recipe", recipe_text(recipe), "recipe.toml", "application/toml", icon=":material/save:", on_click="ignore",
+        help="These settings as a file: give it to this page again, or to `python -m trnn_core train --recipe`.",
+    )  # fmt: skip
+
+
+def size_of(recipe: Recipe, series: RelationalSeries, earlier: list[Run]) -> None:
+    """How large the network is beside an ordinary one, and how long an epoch may take."""
+    _, n, m, k = series.shape
+    entering, target = (n, m, k * len(recipe.data.slices)), (n, m, k)
+    ours, ordinary = (f(recipe.model, entering, target) for f in (count_parameters, count_vector_parameters))
+    kind = {"lstm": "vector LSTM", "gru": "vector GRU"}.get(recipe.model.cell, "vector RNN")
+    seconds = seconds_per_epoch(recipe, series.shape, earlier)
+    time = "The first run will tell how long an epoch takes."
+    if seconds is not None:
+        time = f"An epoch takes {'about ' if seconds >= 1 else ''}{duration(seconds)} here."
+    st.markdown(
+        f"**{ours:,} parameters**; a {kind} with as many hidden units would need {ordinary:,}. {time}",
+        help="Numbers the network has to learn, beside those of an ordinary network that reads the week as one long list. The time is judged by earlier runs on this machine.",
+    )
+
+
+def work(recipe: Recipe, shape: tuple[int, ...]) -> float:
+    """Operations of an epoch, forward and backward; windows that overlap share part of it."""
+    periods, n, m, k = shape
+    steps = periods * (1 - recipe.data.validation - recipe.data.test) * recipe.data.window
+    return 3.0 * steps * operations(recipe.model, (n, m, k * len(recipe.data.slices)), (n, m, k))
+
+
+def seconds_per_epoch(recipe: Recipe, shape: tuple[int, ...], earlier: list[Run]) -> float | None:
+    speeds = []
+    for run in earlier[:10]:
+        seconds = [row["seconds"] for row in run.history()[1:]]
+        if seconds:
+            speeds.append(
+                work(run.recipe, tuple(run.config["data"]["shape"])) / max(sorted(seconds)[len(seconds) // 2], 1e-6)
+            )
+    return work(recipe, shape) / sorted(speeds)[len(speeds) // 2] if speeds else None

@@ -1,0 +1,93 @@
+"""Figures and names as words on a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trnn_core.data.series import RelationalSeries
+from trnn_core.training.runs import Run, Status
+
+STATE_ICONS = {
+    "queued": ":material/schedule:",
+    "running": ":material/play_circle:",
+    "paused": ":material/pause_circle:",
+    "stopped": ":material/stop_circle:",
+    "finished": ":material/check_circle:",
+    "cancelled": ":material/cancel:",
+    "failed": ":material/error:",
+    "diverged": ":material/trending_up:",
+    "interrupted": ":material/power_off:",
+    "damaged": ":material/broken_image:",
+}
+
+
+def escape(text: str) -> str:
+    """A name as it stands, whatever Markdown would make of it."""
+    return re.sub(r"([\\\\`*_{}\[\]()<>#+\-.!|~$:^])", r"\\\1", str(text))
+
+
+def about_series(series: RelationalSeries) -> str:
+    return (
+        f"{len(series.actors)} countries, {len(series.actions)} actions, {len(series):,} {series.period}s, "
+        f"{series.dates[0].item():%d %b %Y} to {series.dates[-1].item():%d %b %Y}"
+    )
+
+
+def duration(seconds: float | None) -> str:
+    """
+    >>> [duration(s) for s in (0.4, 42, 90, 7260)]
+    ['under 1 s', '42 s', '1 min 30 s', '2 h 1 min']
+    """
+    if seconds is None:
+        return "unknown"
+    if seconds < 1:
+        return "under 1 s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How a run did, one period ahead, on periods it had not learnt from."""
+
+    skill: float  # share of the squared error of repeating the last period that the run avoids
+    part: str
+    n_origins: int
+    coverage: float | None  # share of outcomes inside the interval
+    scale: str
+
+
+def scores_of(run: Run) -> Scores | None:
+    """On the test periods, else on the validation ones; None when the run was not scored."""
+    summary = run.summary() or {}
+    for part in ("test", "validation"):
+        found = summary.get(part)
+        if isinstance(found, Mapping) and found.get("skill") is not None:
+            scale = str(found.get("scale", "log1p"))
+            return Scores(float(found["skill"]), part, int(found["n_origins"]), found.get("coverage90"), scale)
+    return None
+
+
+def trust(scores: Scores | None, level: float, period: str) -> str:
+    """How far the forecast may be believed, in a sentence or two."""
+    if scores is None:
+        return "This run has not been scored against past data, so nothing is known about how far to trust it."
+    past = f"On the {scores.n_origins} {scores.part} {period}s it had not learnt from"
+    rival = f"repeating the last {period}"
+    if scores.skill > 0:
+        said = f"{past}, its squared error ({scores.scale} scale) was {scores.skill:.0%} lower than that of {rival}."
+    else:
+        said = f"{past}, it was no better than {rival} ({scores.skill:+.0%}): do not rely on it."
+    if scores.coverage is None:
+        return said
+    return f"{said} The {level:.0%} interval held the true figure in {scores.coverage:.0%} of cases."
+
+
+def progress(status: Status) -> str:
+    return f"{status.epoch} of {status.epochs} epochs" if status.epochs else "not started"
