@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from trnn_core.data.aggregate import Dropped, EventBatch, Example
+from trnn_core.data.aggregate import Dropped, EventBatch, Example, first_places
 from trnn_core.data.readers.blocks import Block, LineError, settle_encoding
 from trnn_core.data.readers.hashing import combine, hash_texts, mix
 from trnn_core.data.readers.inputs import short
@@ -37,6 +37,7 @@ class EventLayout:
     separator: str = ""  # between several countries in one field
     latin_fallback: bool = False
     needs: tuple[str, ...] = ()
+    licence: str = ""
 
     def names_in(self, text: str) -> tuple[str, ...]:
         """The actors in a country field: yearly ICEWS files quote them, POLECAT lists several."""
@@ -162,8 +163,7 @@ def read_table(data: bytes, columns: list[str], needed: list[str], name: str) ->
 def _dated(at: np.ndarray, days: np.ndarray, first_line: int) -> dict[int, tuple[int, int]]:
     """Day -> number of rows with that date, usable or not, and the line of the first."""
     counts = np.bincount(at, minlength=len(days))
-    first = np.empty(len(days), np.int64)
-    first[at[::-1]] = np.arange(len(at))[::-1]
+    first = first_places(at, len(days))
     dated: dict[int, tuple[int, int]] = {}
     for i in np.flatnonzero((days != NO_DAY) & (counts > 0)):
         n, line = dated.get(int(days[i]), (0, 1 << 62))

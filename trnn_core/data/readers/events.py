@@ -72,6 +72,7 @@ def read_events(
         value,
         "count" if value in ("events", "rows") else "value",
         words=WORDS[value],
+        licence=layout.licence,
     )
     return assemble(aggregator, reading, options), aggregator
 

@@ -27,6 +27,7 @@ LAYOUT = EventLayout(
     scheme="icews",
     missing=frozenset({"", "NA"}),
     needs=("Event ID", "Event Date", "Source Name", "Source Country", "Event Text", CODE, "Intensity", "Target Name", "Target Country"),
+    licence="ICEWS: research and education only",
 )  # fmt: skip
 _NOT_CAMEO = "not a CAMEO code"
 
