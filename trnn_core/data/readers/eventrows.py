@@ -31,6 +31,7 @@ class EventLayout:
     intensity: str
     event_key: tuple[str, ...]  # what makes two rows the same event
     record_key: tuple[str, ...]  # what makes two rows the same record, delivered twice
+    identifier: str  # the column of record numbers; rows without one are never repeats of each other
     read_day: Callable[[str], int | None]
     scheme: str  # how countries are spelt
     missing: frozenset[str] = frozenset({""})
@@ -80,11 +81,11 @@ class Job:
 def parse_block(block: Block, job: Job) -> EventBatch:
     """The usable events of one block of tab-separated lines, counted from its own first line."""
     block = settle_encoding(block, job.name, job.encoding, job.layout.latin_fallback)
-    batch = events_of(read_table(block.data, job.columns, job.needed, job.name), 1, job)
+    batch = events_of(read_table(block.data, job.columns, job.needed, job.name), 1, job, block.n_read)
     return replace(batch, notes=[f"{job.name} is not UTF-8 and was read as Latin-1"]) if block.latin else batch
 
 
-def events_of(table: pa.Table, first_line: int, job: Job) -> EventBatch:
+def events_of(table: pa.Table, first_line: int, job: Job, place: int = 0) -> EventBatch:
     """The usable events of a table of text, and why the other rows are not."""
     layout, rule, n = job.layout, job.rule, table.num_rows
     at, texts = {}, {}
@@ -109,6 +110,8 @@ def events_of(table: pa.Table, first_line: int, job: Job) -> EventBatch:
         sift.drop(layout.intensity, np.isnan(weights), f"no number in {layout.intensity}", texts)
     rows = np.flatnonzero(sift.ok)
     key = _keys(job.key, at, texts, rows) if job.key else None
+    if key is not None and layout.identifier in job.key:
+        key = _told_apart(key, at[layout.identifier][rows], texts[layout.identifier], rows, f"{job.name} {place}")
     source, target, rows, key = _dyads(
         parts[layout.source], parts[layout.target], at[layout.source], at[layout.target], rows, key
     )
@@ -228,6 +231,15 @@ def _keys(
     for column in columns:
         key = combine(key, hash_texts(texts[column])[at[column][rows]])
     return key
+
+
+def _told_apart(key: np.ndarray, at: np.ndarray, texts: pa.Array, rows: np.ndarray, place: str) -> np.ndarray:
+    """Rows without a record number get a key of their own, made of where they stand."""
+    blank = np.array([not t.strip() for t in texts.to_pylist()], bool)
+    if not blank.any():
+        return key
+    own = combine(np.broadcast_to(hash_texts(pa.array([place])), rows.shape), mix(rows.astype(np.uint64)))
+    return np.where(blank[at], own, key)
 
 
 def _dyads(

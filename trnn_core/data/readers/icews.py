@@ -23,6 +23,7 @@ LAYOUT = EventLayout(
     intensity="Intensity",
     event_key=("Event Date", "Source Name", "Event Text", "Target Name"),
     record_key=("Event Date", "Event ID"),  # the ID alone repeats before 2014
+    identifier="Event ID",
     read_day=iso_day,
     scheme="icews",
     missing=frozenset({"", "NA"}),

@@ -220,7 +220,7 @@ def _job(
 ) -> Job:
     missing = {""} if survey.short > survey.long else {"", "NA"}  # among two-letter codes NA is Namibia
     layout = EventLayout(
-        "table", roles["date"], roles["source"], roles["target"], roles.get("value", ""), (), (), DATE_FORMATS[date_format], "", frozenset(missing)
+        "table", roles["date"], roles["source"], roles["target"], roles.get("value", ""), (), (), "", DATE_FORMATS[date_format], "", frozenset(missing)
     )  # fmt: skip
     rule = _rule(roles, options, name)
     key = tuple(roles[r] for r in ("date", "source", "target", "action") if r in roles) if value == "cells" else ()
