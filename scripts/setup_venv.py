@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT))
 
-from lock import locked  # noqa: E402
+from scripts.lock import locked  # noqa: E402
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -27,7 +27,7 @@ LOG = ROOT / ".setup.log"
 # What pip says -> what the user is told to do.
 REASONS = [
     (
-        r"NewConnectionError|NameResolution|Max retries|Network is unreachable|ConnectTimeout|ProxyError|Connection refused",
+        r"NewConnectionError|NameResolution|Max retries|Network is unreachable|ConnectTimeout|ProxyError|Connection refused|from versions: none",
         "the package index could not be reached: check the network (or your proxy) and run the command again",
     ),
     (r"No space left on device", "the disk is full: free about 4 GB and run the command again"),
@@ -90,8 +90,8 @@ def prepare(requirements: Path) -> None:
 
 
 def fingerprint(requirements: Path) -> str:
-    """Of the file and of those it includes, of pip's flags, and of the interpreter."""
-    digest = hashlib.sha256(f"{platform.python_version()} {os.environ.get('PIP_FLAGS', '')}".encode())
+    """Of the file and of those it includes, and of pip's flags."""
+    digest = hashlib.sha256(os.environ.get("PIP_FLAGS", "").encode())
     digest.update(requirements.read_bytes())
     for included in re.findall(r"^-r\s+(\S+)", requirements.read_text(), re.M):
         digest.update((requirements.parent / included).read_bytes())
@@ -106,27 +106,23 @@ def works(python: Path) -> bool:
     return subprocess.run([str(python), "-c", check], capture_output=True).returncode == 0
 
 
-def run_logged(command: list[str], what: str, reason) -> None:
+def run_logged(command: list[str], what: str, reason: Callable[[str], str]) -> None:
     """Show pip's downloads briefly, keep everything in the log, and fail with one sentence."""
-    with LOG.open("w", encoding="utf-8") as log:
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace"
-        )
-        assert process.stdout is not None
-        for line in process.stdout:
-            log.write(line)
-            download = re.match(r"\s*Downloading (?:\S*/)?([A-Za-z0-9_.]+-[0-9][^-\s]*)\S*(?: \((.+)\))?", line)
-            if download:
-                sys.stdout.write(f"  {download[1]} {download[2] or ''}\n")
-                sys.stdout.flush()
-        if process.wait():
-            raise SetupFailed(
-                f"{what[0].upper()}{what[1:]}, because {reason(LOG_text())} (details in {LOG.name})."
-            ) from None
-
-
-def LOG_text() -> str:
-    return LOG.read_text(encoding="utf-8", errors="replace")
+    said: list[str] = []
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace"
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        said.append(line)
+        download = re.match(r"\s*Downloading (?:\S*/)?([A-Za-z0-9_.]+-[0-9][^-\s]*)\S*(?: \((.+)\))?", line)
+        if download:
+            sys.stdout.write(f"  {download[1]} {download[2] or ''}\n")
+            sys.stdout.flush()
+    failed = process.wait()
+    LOG.write_text("".join(said), encoding="utf-8")
+    if failed:
+        raise SetupFailed(f"{what[0].upper()}{what[1:]}, because {reason(''.join(said))} (details in {LOG.name}).")
 
 
 def pip_reason(text: str) -> str:

@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT))
 
-from lock import locked  # noqa: E402
+from scripts.lock import locked  # noqa: E402
 
 FIRST_PORT, TRIES = 8501, 20
 

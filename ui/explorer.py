@@ -101,14 +101,14 @@ def figures(series: RelationalSeries) -> None:
     with who:
         table = most_active(series)
         show(
-            ranking(table["actor"], table["sent"], "Most active senders", unit=unit, simulated=series.source.simulated, dark=is_dark()),
+            ranking(list(table["actor"]), list(table["sent"]), "Most active senders", unit=unit, simulated=series.source.simulated, dark=is_dark()),
             "senders", "The most active senders",
         )  # fmt: skip
     with whom:
         pairs = busiest_pairs(series)
         names = [f"{s} → {t}" for s, t in zip(pairs["source"], pairs["target"], strict=True)]
         show(
-            ranking(names, pairs["total"], "Busiest pairs", unit=unit, simulated=series.source.simulated, dark=is_dark()),
+            ranking(names, list(pairs["total"]), "Busiest pairs", unit=unit, simulated=series.source.simulated, dark=is_dark()),
             "pairs", "The busiest pairs",
         )  # fmt: skip
     with facts:

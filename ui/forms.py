@@ -7,11 +7,13 @@ from math import floor, log10
 from typing import Any, Literal, Union, get_args, get_origin
 
 import streamlit as st
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge, Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from trnn_core.data import designs, transforms
+
+LARGEST = 2**53  # what a browser can count exactly
 
 # What a setting is called on the page, where its own name would not do.
 LABELS = {
@@ -85,18 +87,18 @@ def shape_widget(values: tuple[int, ...], prefix: str) -> tuple[int, ...]:
 
 
 def _number(label: str, kind: type, info: FieldInfo, value: Any, optional: bool, about: dict[str, Any]) -> Any:
-    low = next((m.ge for m in info.metadata if isinstance(m, Ge)), next((m.gt for m in info.metadata if isinstance(m, Gt)), None))  # fmt: skip
-    high = next((m.le for m in info.metadata if isinstance(m, Le)), None)
-    strict = any(isinstance(m, Gt | Lt) for m in info.metadata)
-    number = {"min_value": low, "max_value": high} if low is not None and kind is int and high is not None and high < 2**53 else {}  # fmt: skip
-    if kind is float:
-        number = {} if strict or low is None else {"min_value": float(low)}  # type: ignore[arg-type]
-        given = st.number_input(
-            label, value=value, format="%g", step=_step(value), placeholder="none", **number, **about
-        )
-    else:
-        given = st.number_input(label, value=value, step=1, placeholder="none", **number, **about)
-    return None if given is None and optional else value if given is None else kind(given)
+    """Bounds that the widget can keep are kept there; all others the recipe refuses in a sentence."""
+    options: dict[str, Any] = {"value": value, "placeholder": "none", **about}
+    options |= {"step": 1} if kind is int else {"step": _step(value), "format": "%g"}
+    for mark in info.metadata:
+        if isinstance(mark, Ge):
+            options["min_value"] = kind(mark.ge)
+        elif isinstance(mark, Le) and kind(mark.le) < LARGEST:
+            options["max_value"] = kind(mark.le)
+    given = st.number_input(label, **options)
+    if given is None:
+        return None if optional else value
+    return kind(given)
 
 
 def _step(value: float | None) -> float:

@@ -27,7 +27,10 @@ ICONS = {"Data": "table_chart", "Train": "model_training", "Forecast": "hub", "E
 def page(title: str) -> Iterator[None]:
     """Set up a page and keep its mistakes from the reader."""
     st.set_page_config(
-        page_title=f"{title} · TRNN Studio", page_icon=":material/hub:", layout="wide", initial_sidebar_state=220
+        page_title=f"{title} · TRNN Studio",
+        page_icon=str(ROOT / "ui" / "icon.svg"),
+        layout="wide",
+        initial_sidebar_state=220,
     )
     st.html(ROOT / "ui" / "style.css")
     with guard():

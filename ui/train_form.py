@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import streamlit as st
+from pydantic import BaseModel
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.models.config import ModelConfig
@@ -18,7 +19,7 @@ from ui.words import duration
 
 ESSENTIAL = {"data": ["window", "design", "slices"], "model": ["cell"], "train": ["epochs", "learning_rate", "regularisation"]}  # fmt: skip
 LEFT_OUT = {"path", "fingerprint", "actors", "actions", "hidden_shape", "precision"}
-GROUPS = {"data": DataConfig, "model": ModelConfig, "train": TrainConfig}
+GROUPS: dict[str, type[BaseModel]] = {"data": DataConfig, "model": ModelConfig, "train": TrainConfig}
 OWN = "your file"
 
 

@@ -10,11 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from trnn_core.data.readers.npz import write_npz
-from trnn_core.data.simulate import simulate
-from trnn_core.training.config import Recipe
-from trnn_core.training.execute import train_run
-from trnn_core.training.store import RunStore
+from tests.trained_store import make_home
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = "app.py"
@@ -24,14 +20,7 @@ DATA, TRAIN, FORECAST = "pages/1_Data.py", "pages/2_Train.py", "pages/3_Forecast
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with data/ (one simulated set) and runs/ (one run of three epochs)."""
-    folder = tmp_path_factory.mktemp("trained")
-    series = simulate(seed=1, n_actors=6, n_periods=80)
-    (folder / "data").mkdir()
-    write_npz(series, folder / "data" / "demo.npz")
-    store = RunStore(folder / "runs")
-    recipe = Recipe(model={"cell": "gru", "hidden_shape": (3, 3, 2)}, train={"epochs": 3})
-    train_run(store, store.create(recipe, series, run_id="first", name="First run"))
-    return folder
+    return make_home(tmp_path_factory.mktemp("trained") / "home")
 
 
 @pytest.fixture

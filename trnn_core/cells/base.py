@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from trnn_core.cells.activations import get_activation
 from trnn_core.cells.bptt import Walk, padding_mask
-from trnn_core.cells.checks import check_input, check_lengths, check_shapes, check_state
+from trnn_core.cells.checks import check_finite, check_input, check_lengths, check_shapes, check_state
 from trnn_core.cells.stacked import Layout, TuckerMap
 from trnn_core.errors import TRNNError
 
@@ -81,18 +81,20 @@ class TensorCell(nn.Module):
 
     def factor(self, kind: str, gate: str, mode: int, layer: int = 0) -> Tensor:
         """The paper's W or U of one gate and mode (counted from 1), as a view that can be set in place under no_grad."""
-        if kind not in self._kinds() or not 1 <= mode <= len(self.hidden_shape) or not 0 <= layer < self.num_layers:
+        self._check_layer(layer)
+        if len(kind) != 1 or kind not in self._kinds() or not 1 <= mode <= len(self.hidden_shape):
             raise TRNNError(
-                f"A factor is {' or '.join(self._kinds())} of a mode from 1 to {len(self.hidden_shape)} and a layer from 0 to {self.num_layers - 1}. "
-                f"Got {kind!r}, mode {mode}, layer {layer} instead."
+                f"A factor is {' or '.join(self._kinds())} of a mode from 1 to {len(self.hidden_shape)}. "
+                f"Got {kind!r} of mode {mode} instead."
             )
-        return self.get_parameter(f"{kind}{mode}_{layer}")[self._gate(gate)]
+        return getattr(self, f"{kind}{mode}_{layer}")[self._gate(gate)]
 
     def bias(self, gate: str, layer: int = 0) -> Tensor:
         """The paper's B of one gate, of shape hidden_shape, as a view that can be set in place under no_grad."""
         if not self.has_bias:
-            raise TRNNError(f"This {type(self).__name__} was made without biases (bias=False).")
-        return self.get_parameter(f"B_{layer}")[self._gate(gate)]
+            raise TRNNError(f"This {type(self).__name__} was made without biases; make it with bias=True to have them.")
+        self._check_layer(layer)
+        return getattr(self, f"B_{layer}")[self._gate(gate)]
 
     def _kinds(self) -> str:
         return "WU"
@@ -101,6 +103,10 @@ class TensorCell(nn.Module):
         if len(gate) != 1 or gate not in self.gates:
             raise TRNNError(f"{type(self).__name__} has the gates {', '.join(self.gates)}. Got {gate!r} instead.")
         return self.gates.index(gate)
+
+    def _check_layer(self, layer: int) -> None:
+        if not 0 <= layer < self.num_layers:
+            raise TRNNError(f"The layer must be one of 0 to {self.num_layers - 1}. Got {layer} instead.")
 
     def penalty(self) -> Tensor:
         """The paper's regulariser: the sum of squares of all W and U, never of a bias."""
@@ -115,6 +121,7 @@ class TensorCell(nn.Module):
         if active is not None:  # whatever stands behind a sequence's end, NaN included, must not reach the products
             seen = active.squeeze(-1).T.bool().view(n_sequences, n_steps, *[1] * (x.ndim - 2))
             x = torch.where(seen, x, 0)
+        check_finite(x, "input", ("sequence", "step"))
         flat = self.layout.inward(x.transpose(0, 1).flatten(0, 1))  # (m_1, ..., T B, m_D)
         walk = Walk(n_steps, n_sequences, hop=n_sequences, active=active)
         outputs, finals = self.run(self.input_products(flat), walk, self._inward_state(state))
@@ -124,7 +131,7 @@ class TensorCell(nn.Module):
 
     def input_products(self, x: Tensor, layer: int = 0) -> Tensor:
         """X x_1 U_1 ... x_D U_D + B of every gate: (m_1, ..., n, m_D) -> (G, h_1, ..., n, h_D)."""
-        B = self.layout.bias(self.get_parameter(f"B_{layer}")) if self.has_bias else None
+        B = self.layout.bias(getattr(self, f"B_{layer}")) if self.has_bias else None
         return TuckerMap.apply(x, B, *self._factors("U", layer))
 
     def run(self, inputs: Tensor, walk: Walk, states: Sequence[tuple[Tensor | None, ...]] | None = None):
@@ -148,9 +155,7 @@ class TensorCell(nn.Module):
 
     def _factors(self, kind: str, layer: int) -> list[Tensor]:
         """All factors of one kind in the engine's order, each (G, k, m)."""
-        return self.layout.factors(
-            [self.get_parameter(f"{kind}{d + 1}_{layer}") for d in range(len(self.hidden_shape))]
-        )
+        return self.layout.factors([getattr(self, f"{kind}{d + 1}_{layer}") for d in range(len(self.hidden_shape))])
 
     def _inward_state(self, state: State):
         if state is None:
@@ -162,7 +167,7 @@ class TensorCell(nn.Module):
         return ("H", "C")[: self.n_states]
 
     def _like(self) -> Tensor:
-        return self.get_parameter("U1_0")
+        return next(self.parameters())
 
     def extra_repr(self) -> str:
         return f"{self.input_shape} -> {self.hidden_shape}, num_layers={self.num_layers}, bias={self.has_bias}, activations={self.activations}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -12,19 +13,32 @@ from trnn_core.errors import TRNNError
 
 
 def check_shapes(input_shape: Sequence[int], hidden_shape: Sequence[int], num_layers: int) -> None:
+    for what, shape in (("input", input_shape), ("hidden", hidden_shape)):
+        check_sizes(what, shape)
     if len(input_shape) != len(hidden_shape) or not input_shape:
         raise TRNNError(
             f"The hidden shape must have as many modes as the input shape, at least one. Got {tuple(hidden_shape)} "
             f"({len(hidden_shape)} modes) for an input of {tuple(input_shape)} ({len(input_shape)} modes)."
         )
-    for what, shape in (("input", input_shape), ("hidden", hidden_shape)):
-        for mode, size in enumerate(shape, start=1):
-            if isinstance(size, bool) or int(size) != size or size < 1:
-                raise TRNNError(
-                    f"Mode {mode} of the {what} shape must be a whole number of at least 1. Got {size!r} instead."
-                )
-    if num_layers < 1:
-        raise TRNNError(f"A network needs at least one layer. Got num_layers={num_layers} instead.")
+    if not _is_count(num_layers):
+        raise TRNNError(f"A network needs at least one layer, a whole number. Got num_layers={num_layers!r} instead.")
+
+
+def check_sizes(what: str, shape: Any) -> None:
+    """Every mode of a shape must be a whole number of at least one."""
+    if not isinstance(shape, Sequence) or isinstance(shape, str):
+        raise TRNNError(
+            f"The {what} shape must be a sequence of mode sizes, such as (25, 25, 4). Got {shape!r} instead."
+        )
+    for mode, size in enumerate(shape, start=1):
+        if not _is_count(size):
+            raise TRNNError(
+                f"Mode {mode} of the {what} shape must be a whole number of at least 1. Got {size!r} instead."
+            )
+
+
+def _is_count(size: Any) -> bool:
+    return isinstance(size, Integral) and not isinstance(size, bool) and int(size) >= 1
 
 
 def check_input(x: Any, input_shape: Sequence[int], like: Tensor) -> None:
@@ -60,7 +74,7 @@ def check_state(state: Any, names: tuple[str, ...], shape: tuple[int, ...], like
         or not all(isinstance(p, Tensor) for p in parts)
     ):
         raise TRNNError(
-            f"The state must be {'the tensors (' + ', '.join(names) + ')' if len(names) > 1 else 'one tensor H'}. Got {type(state).__name__} instead."
+            f"The state must be {'the tensors (' + ', '.join(names) + ')' if len(names) > 1 else 'one tensor ' + names[0]}. Got {type(state).__name__} instead."
         )
     for name, part in zip(names, parts, strict=True):
         if tuple(part.shape) != shape:
@@ -68,6 +82,7 @@ def check_state(state: Any, names: tuple[str, ...], shape: tuple[int, ...], like
                 f"State {name} must have shape {shape} (layers, batch, modes). Got {tuple(part.shape)} instead; hand over the state of a call with the same batch."
             )
         _check_kind(f"state {name}", part, like)
+        check_finite(part, f"state {name}", ("layer", "sequence"))
 
 
 def check_lengths(lengths: Any, n_sequences: int, n_steps: int) -> Tensor | None:
@@ -86,12 +101,19 @@ def check_lengths(lengths: Any, n_sequences: int, n_steps: int) -> Tensor | None
     return None if bool((lengths == n_steps).all()) else lengths
 
 
-def check_finite(x: Tensor, what: str) -> None:
-    """Training calls this once on its data; a NaN inside a batch would spread to every weight."""
-    if not torch.isfinite(x).all():
-        where = tuple((~torch.isfinite(x)).nonzero()[0].tolist())
+def check_finite(x: Tensor, what: str, axes: tuple[str, ...] = ()) -> None:
+    """One NaN would spread to every prediction and every weight: name the first, with its place along the axes.
+
+    `axes` names the leading axes; the others are the modes, counted from 1. Places are counted from 0.
+    """
+    if x.is_meta or torch.isfinite(x.detach().sum()):  # one pass and no copy; an overflowing sum is looked at closely
+        return
+    for place in (~torch.isfinite(x)).nonzero()[:1].tolist():
+        names = [*axes, *(f"mode {d} index" for d in range(1, x.ndim - len(axes) + 1))]
+        where = ", ".join(f"{name} {index}" for name, index in zip(names, place, strict=True))
         raise TRNNError(
-            f"The {what} must be finite. Got {x[where].item()} at position {where}; fill missing cells and keep their mask instead."
+            f"The {what} must be finite. Got {x[tuple(place)].item()} at {where} (counted from 0); "
+            f"fill missing cells and keep their mask instead."
         )
 
 
@@ -104,14 +126,25 @@ def _check_kind(what: str, x: Tensor, like: Tensor) -> None:
         )
 
 
-def check_windows(weeks: Tensor, length: int, input_shape: Sequence[int]) -> int:
+def check_windows(weeks: Tensor, length: int, input_shape: Sequence[int], like: Tensor) -> int:
     """The number of windows of this length in a stretch of weeks."""
-    if weeks.ndim != len(input_shape) + 1 or tuple(weeks.shape[1:]) != tuple(input_shape):
+    check_weeks(weeks, "weeks", input_shape, like)
+    check_finite(weeks, "weeks", ("week",))
+    if not _is_count(length) or length > weeks.shape[0]:
         raise TRNNError(
-            f"Weeks must have shape (weeks, {', '.join(map(str, input_shape))}). Got {tuple(weeks.shape)} instead."
-        )
-    if not 1 <= length <= weeks.shape[0]:
-        raise TRNNError(
-            f"A window must be between 1 and the {weeks.shape[0]} weeks given. Got {length} instead; shorten the window or give more weeks."
+            f"A window must be between 1 and the {weeks.shape[0]} weeks given. Got {length!r} instead; shorten the window or give more weeks."
         )
     return weeks.shape[0] - length + 1
+
+
+def check_weeks(weeks: Any, what: str, shape: Sequence[int], like: Tensor | None, n_weeks: int | None = None) -> None:
+    """A stretch of weeks of one series, (weeks, *shape); `like` gives dtype and device where they matter."""
+    expected = f"({n_weeks or 'weeks'}{''.join(f', {size}' for size in shape)})"
+    if not isinstance(weeks, Tensor):
+        raise TRNNError(
+            f"The {what} must be a torch tensor {expected}. Got {type(weeks).__name__}; use torch.as_tensor."
+        )
+    if tuple(weeks.shape[1:]) != tuple(shape) or not weeks.ndim or n_weeks not in (None, weeks.shape[0]):
+        raise TRNNError(f"The {what} must have shape {expected}. Got {tuple(weeks.shape)} instead.")
+    if like is not None:
+        _check_kind(what, weeks, like)

@@ -12,6 +12,7 @@ from torch.autograd.function import once_differentiable
 from trnn_core.cells.activations import get_activation
 from trnn_core.cells.base import TensorCell
 from trnn_core.cells.bptt import Walk, plus
+from trnn_core.cells.checks import check_sizes
 from trnn_core.cells.stacked import StackedTucker
 from trnn_core.errors import TRNNError
 
@@ -166,6 +167,8 @@ class TensorRNN(TensorCell):
         **options: Any,
     ) -> None:
         self.output_shape = None if output_shape is None else tuple(output_shape)
+        check_sizes("hidden", hidden_shape)
+        check_sizes("output", self.output_shape or ())
         if self.output_shape is not None and len(self.output_shape) != len(hidden_shape):
             raise TRNNError(
                 f"Jordan's output must have as many modes as the hidden shape {tuple(hidden_shape)}. Got {self.output_shape} instead."
@@ -179,6 +182,16 @@ class TensorRNN(TensorCell):
     @property
     def state_shape(self) -> tuple[int, ...]:
         return self.hidden_shape if self.output_shape is None else self.output_shape
+
+    def bias(self, gate: str, layer: int = 0) -> Tensor:
+        """B_h, or (Jordan) ``y`` for the output's B_y, as a view that can be set in place under no_grad."""
+        if gate == "y" and self.output_shape is not None:
+            super().bias("h", layer)  # the same checks
+            return getattr(self, f"By_{layer}")[0]
+        return super().bias(gate, layer)
+
+    def _state_names(self) -> tuple[str, ...]:
+        return ("H",) if self.output_shape is None else ("Y",)
 
     def _kinds(self) -> str:
         return "WU" if self.output_shape is None else "WUV"
@@ -196,7 +209,7 @@ class TensorRNN(TensorCell):
         if self.output_shape is None:
             outputs, end = ElmanSweep.apply(inputs, *state, walk, self.activations, *W)
         else:
-            B_y = self.layout.bias(self.get_parameter(f"By_{layer}")) if self.has_bias else None
+            B_y = self.layout.bias(getattr(self, f"By_{layer}")) if self.has_bias else None
             V = self._factors("V", layer)
             outputs, end = JordanSweep.apply(inputs, *state, B_y, walk, self.activations, *W, *V)
         return outputs, (end,)

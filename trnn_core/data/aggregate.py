@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,6 +51,7 @@ class EventBatch:
     key: np.ndarray | None = None  # (E,) uint64 identity
     value: np.ndarray | None = None  # (E,) what is summed
     dropped: Sequence[Dropped] = ()
+    dated: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # day -> rows with that date, line of the first
     notes: Sequence[str] = ()
 
 
@@ -105,6 +106,7 @@ class Aggregator:
         self.first_duplicate: Example | None = None
         self.first_domestic: Example | None = None
         self.rows_by_day: dict[int, int] = {}
+        self.first_of_day: dict[int, Example] = {}
         self._seen = SeenKeys()
         self._pending: list[np.ndarray] = []
         self._pending_values: list[np.ndarray] = []
@@ -120,11 +122,13 @@ class Aggregator:
         for d in batch.dropped:
             n, example = self.dropped.get(d.reason, (0, d.example))
             self.dropped[d.reason] = (n + d.n, example)
+        for day, (n, line) in batch.dated.items():
+            self.rows_by_day[day] = self.rows_by_day.get(day, 0) + n
+            self.first_of_day.setdefault(day, Example(batch.file, line, str(np.datetime64(day, "D"))))
         if not len(batch.days):
             return
         same_line = np.count_nonzero(batch.lines[1:] == batch.lines[:-1])
         self.extra_dyads += int(same_line)
-        self._count_days(batch.days)
         code = self._code(batch)
         value = batch.value
         if batch.key is not None:
@@ -156,14 +160,6 @@ class Aggregator:
         source = (code & actor_mask).astype(np.int64)
         period = (code >> np.uint64(_ACTOR_BITS)).astype(np.int64) - _PERIOD_ZERO
         return Cells(period, source, target, action, self._counts, self._totals)
-
-    def _count_days(self, days: np.ndarray) -> None:
-        low = int(days.min())
-        counts = np.bincount(days - low) if int(days.max()) - low < 1_000_000 else None
-        assert counts is not None, "dates are checked by the readers"
-        for offset in np.flatnonzero(counts):
-            day = low + int(offset)
-            self.rows_by_day[day] = self.rows_by_day.get(day, 0) + int(counts[offset])
 
     def _code(self, batch: EventBatch) -> np.ndarray:
         actor = self._actor_numbers(batch)

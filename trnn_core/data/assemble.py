@@ -51,6 +51,9 @@ def assemble(aggregator: Aggregator, reading: Reading, options: ImportOptions) -
             dropped[reason] = (n, example_json(example))
         keep[rows] = False
 
+    first, last, partial = _periods(aggregator, reading, options)
+    outside = (cells.period < first) | (cells.period > last)
+    drop("in an incomplete first or last period", outside, _first_partial(aggregator, first))
     if not options.diagonal:
         drop("an actor's acts towards itself", source == target, aggregator.first_domestic)
     chosen = _choose_actors(labels, source, target, cells.n * keep, options, reading)
@@ -58,8 +61,6 @@ def assemble(aggregator: Aggregator, reading: Reading, options: ImportOptions) -
     position[chosen] = np.arange(len(chosen))
     outside = (position[source] < 0) | (position[target] < 0)
     drop("not among the chosen actors", outside, _first_outside(aggregator, label_of, position))
-    first, last, partial = _periods(aggregator, reading, options)
-    drop("in an incomplete first or last period", (cells.period < first) | (cells.period > last), None)
     values = _dense(
         cells,
         keep,
@@ -202,6 +203,13 @@ def _periods(aggregator: Aggregator, reading: Reading, options: ImportOptions) -
     return first, last, partial
 
 
+def _first_partial(aggregator: Aggregator, first: int) -> Example:
+    """A row of the incomplete first period, or else of the last."""
+    low = min(aggregator.first_of_day)
+    early = int(period_index(np.array([low]), aggregator.period, aggregator.week_start)[0]) < first
+    return aggregator.first_of_day[low if early else max(aggregator.first_of_day)]
+
+
 def check_cells(shape: tuple[int, int, int, int], counted: int, max_cells: int) -> None:
     """Refuse a tensor that is far too large for what is in it, before it is allocated."""
     n = 1
@@ -225,24 +233,19 @@ def _dense(
     shape = (n_periods, n_actors, n_actors, len(order))
     check_cells(shape, int(keep.sum()), options.max_cells)
     at = np.ravel_multi_index((cells.period[keep] - first, source[keep], target[keep], action[keep]), shape)
-    n_cells = int(np.prod(shape))
-    events = np.zeros(n_cells)
-    np.add.at(events, at, cells.n[keep])
-    values = events
-    if cells.total is not None:
-        values = np.zeros(n_cells)
-        np.add.at(values, at, cells.total[keep])
-        if reading.value == "mean":
-            np.divide(values, events, out=values, where=events > 0)
-    if reading.kind == "value":
-        values[events == 0] = np.nan
-    elif options.gaps == "missing":
-        rows = np.zeros(n_periods, bool)
-        read = period_index(np.array(sorted(aggregator.rows_by_day)), aggregator.period, aggregator.week_start) - first
-        rows[read[(read >= 0) & (read < n_periods)]] = True
-        values.reshape(shape)[~rows] = np.nan
-    exact = reading.kind == "count" and (not len(values) or np.nanmax(values) <= EXACT_FLOAT32)
-    return values.reshape(shape).astype(np.float32 if exact else np.float64, copy=False)
+    at, inverse = np.unique(at, return_inverse=True)  # spellings of one actor meet here
+    events = np.bincount(inverse, cells.n[keep])
+    amount: np.ndarray = events if cells.total is None else np.bincount(inverse, cells.total[keep])
+    if reading.value == "mean":
+        amount = amount / events
+    exact = reading.kind == "count" and amount.max(initial=0) <= EXACT_FLOAT32
+    values = np.full(shape, 0.0 if reading.kind == "count" else np.nan, np.float32 if exact else np.float64)
+    if reading.kind == "count" and options.gaps == "missing":
+        days = np.array(sorted(d for d, n in aggregator.rows_by_day.items() if n))
+        read = period_index(days, aggregator.period, aggregator.week_start) - first
+        values[np.isin(np.arange(n_periods), read, invert=True)] = np.nan
+    values.reshape(-1)[at] = amount
+    return values
 
 
 def _action_order(aggregator: Aggregator, reading: Reading) -> tuple[str, ...]:

@@ -33,9 +33,11 @@ class RunForecast:
         missing = {"dates", "actors", "actions", "mean", "lower", "upper", "last_values", "meta"} - set(stored)
         if missing:
             raise TRNNError(f"A forecast must hold {', '.join(sorted(missing))}; train the run again.")
-        names = {part: tuple(str(x) for x in stored[part]) for part in ("dates", "actors", "actions")}
+        names: dict[str, Any] = {part: tuple(str(x) for x in stored[part]) for part in ("dates", "actors", "actions")}
         shape = (len(names["dates"]), len(names["actors"]), len(names["actors"]), len(names["actions"]))
-        arrays = {part: np.asarray(stored[part], dtype=float) for part in ("mean", "lower", "upper", "last_values")}
+        arrays: dict[str, Any] = {
+            part: np.asarray(stored[part], dtype=float) for part in ("mean", "lower", "upper", "last_values")
+        }
         for part, array in arrays.items():
             expected = shape[1:] if part == "last_values" else shape
             if array.shape != expected:

@@ -58,7 +58,7 @@ def to_csv(table: pd.DataFrame) -> bytes:
     safe = table.copy()
     for column in safe.columns:
         if not pd.api.types.is_numeric_dtype(safe[column]):
-            safe[column] = [_harmless(v) for v in safe[column]]
+            safe[column] = safe[column].map(_harmless)
     buffer = io.StringIO()
     safe.to_csv(buffer, index=False, lineterminator="\r\n")
     return buffer.getvalue().encode("utf-8-sig")

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from trnn_core.cells.checks import check_lengths
 from trnn_core.errors import TRNNError
 
 Steps = Literal["last", "every"]
@@ -36,19 +37,28 @@ def entry_loss(likelihood: str, raw: Tensor, target: Tensor, log_dispersion: Ten
             )
         return _negative_binomial(raw, target, log_dispersion)
     if likelihood == "cross_entropy":
-        if not target.is_floating_point() and raw.ndim == target.ndim + 1:
-            return functional.cross_entropy(raw.movedim(-1, 1), target, reduction="none")
-        return functional.binary_cross_entropy_with_logits(raw, target, reduction="none")
+        if _is_categorical(likelihood, raw, target):
+            return functional.cross_entropy(raw.movedim(-1, 1), target.long(), reduction="none")
+        return functional.binary_cross_entropy_with_logits(raw, target.to(raw.dtype), reduction="none")
     raise TRNNError(
         f"The likelihood must be one of squared, poisson, negative_binomial, cross_entropy. Got {likelihood!r} instead."
     )
 
 
+def _is_categorical(likelihood: str, raw: Tensor, target: Tensor) -> bool:
+    return likelihood == "cross_entropy" and not target.is_floating_point() and raw.ndim == target.ndim + 1
+
+
 def _negative_binomial(raw: Tensor, target: Tensor, log_dispersion: Tensor) -> Tensor:
-    size = torch.exp(-log_dispersion)  # r = 1 / a
-    log_total = functional.softplus(raw + log_dispersion) - log_dispersion  # log(r + m), without overflow
-    ways = torch.lgamma(target + size) - torch.lgamma(size) - torch.lgamma(target + 1)
-    return -(ways + size * (-log_dispersion - log_total) + target * (raw - log_total))
+    """r = 1 / a; the log-odds of one more event are log(m / r) = raw + log_dispersion.
+
+    The first term is a small difference of large numbers where a is small, hence in double precision.
+    """
+    size = torch.exp(-log_dispersion)
+    log_odds = raw + log_dispersion
+    n, r = target.double(), size.double()
+    ways = (torch.lgamma(n + r) - torch.lgamma(r) - torch.lgamma(n + 1)).to(raw.dtype)
+    return size * functional.softplus(log_odds) + target * functional.softplus(-log_odds) - ways
 
 
 def loss(
@@ -60,17 +70,29 @@ def loss(
     log_dispersion: Tensor | None = None,
 ) -> Tensor:
     """The loss over all entries, or over those where the mask is true (missing is not zero)."""
-    if raw.shape[: target.ndim] != target.shape:
+    scored = raw.shape[:-1] if _is_categorical(likelihood, raw, target) else raw.shape
+    if scored != target.shape:
         raise TRNNError(
             f"Predictions and targets must have the same shape. Got {tuple(raw.shape)} and {tuple(target.shape)}."
         )
-    if likelihood == "squared" and mask is None:
-        return functional.mse_loss(raw, target, reduction=reduction)  # one pass less than the general way
-    costs = entry_loss(likelihood, raw, target, log_dispersion)
+    if reduction not in ("mean", "sum"):
+        raise TRNNError(f"The reduction must be 'mean' or 'sum'. Got {reduction!r} instead.")
     if mask is None:
+        if likelihood == "squared":
+            return functional.mse_loss(raw, target, reduction=reduction)  # one pass less than the general way
+        costs = entry_loss(likelihood, raw, target, log_dispersion)
         return costs.mean() if reduction == "mean" else costs.sum()
+    check_mask(mask)
+    # What does not count may be NaN. It is taken out before the cost: zero times NaN is NaN in the gradient.
+    mask = mask.expand(target.shape)
+    costs = entry_loss(likelihood, raw, torch.where(mask, target, 0), log_dispersion)
     total = torch.where(mask, costs, 0).sum()
-    return total / mask.expand_as(costs).sum().clamp(min=1) if reduction == "mean" else total
+    return total / mask.sum().clamp(min=1) if reduction == "mean" else total
+
+
+def check_mask(mask: Tensor) -> None:
+    if mask.dtype != torch.bool:
+        raise TRNNError(f"The mask must be boolean, true where a target counts. Got {mask.dtype}; use mask.bool().")
 
 
 def sequence_loss(
@@ -96,13 +118,14 @@ def sequence_loss(
     4.0
     """
     n_sequences, n_steps = raw.shape[:2]
+    lengths = check_lengths(lengths, n_sequences, n_steps)
     if steps == "last":
-        ends = torch.full((n_sequences,), n_steps) if lengths is None else torch.as_tensor(lengths)
+        ends = torch.full((n_sequences,), n_steps) if lengths is None else lengths
         return loss(likelihood, raw[torch.arange(n_sequences), ends - 1], target, None, reduction, log_dispersion)
     if steps != "every":
         raise TRNNError(f"The steps that count must be 'last' or 'every'. Got {steps!r} instead.")
     mask = None
     if lengths is not None:
-        within = torch.arange(n_steps) < torch.as_tensor(lengths).unsqueeze(1)
-        mask = within.view(n_sequences, n_steps, *[1] * (target.ndim - 2)).expand(target.shape).to(raw.device)
+        within = (torch.arange(n_steps) < lengths.unsqueeze(1)).to(raw.device)
+        mask = within.view(n_sequences, n_steps, *[1] * (target.ndim - 2)).expand(target.shape)
     return loss(likelihood, raw, target, mask, reduction, log_dispersion)

@@ -11,12 +11,12 @@ from torch import Tensor, nn
 
 from trnn_core.cells.base import TensorCell
 from trnn_core.cells.bptt import Walk
-from trnn_core.cells.checks import check_windows
+from trnn_core.cells.checks import check_finite, check_weeks, check_windows
 from trnn_core.cells.gru import TensorGRU
 from trnn_core.cells.lstm import TensorLSTM
 from trnn_core.cells.rnn import TensorRNN
 from trnn_core.models.config import ModelConfig
-from trnn_core.models.losses import loss
+from trnn_core.models.losses import check_mask, loss
 from trnn_core.models.readout import OwnOutput, TensorReadout
 
 TILE_ENTRIES = 320_000  # entries of one step's gates that stay in a processor's second-level cache (1.3 MB in float32)
@@ -84,7 +84,7 @@ class TensorNetwork(nn.Module):
 
         weeks (W, *input_shape) -> (W - length + 1, *target_shape), or (W - length + 1, length, *target_shape).
         """
-        n_windows = check_windows(weeks, length, self.input_shape)
+        n_windows = check_windows(weeks, length, self.input_shape, self.cell._like())
         inputs = self.cell.input_products(self.cell.layout.inward(weeks))
         parts = []
         for walk in self._tiles(n_windows, length):
@@ -102,10 +102,12 @@ class TensorNetwork(nn.Module):
         the same shape, is true where a target counts. Windows are independent, so a few at a time go forward and
         straight back while they are still in the processor's cache; the sums are those of the whole batch.
         """
-        n_windows = check_windows(weeks, length, self.input_shape)
+        n_windows = check_windows(weeks, length, self.input_shape, self.cell._like())
         steps = range(length) if every_step else range(length - 1, length)
+        self._check_targets(targets, mask, len(weeks), steps.start)
         inputs = self.cell.input_products(self.cell.layout.inward(weeks))
-        products, sink = inputs.detach(), torch.zeros_like(inputs)
+        # The products are a leaf that asks for its gradient, so that the sweep goes back even where W is held fixed.
+        products, sink = inputs.detach().requires_grad_(inputs.requires_grad), torch.zeros_like(inputs)
         targets = self.readout.inward(targets)
         counts = None if mask is None else self.readout.inward(mask)
         scale = 1 / max(_n_entries(targets if counts is None else counts, steps, n_windows), 1)
@@ -119,8 +121,18 @@ class TensorNetwork(nn.Module):
             part = loss(self.config.likelihood, raw, wanted, counted, "sum", self._log_dispersion()) * scale
             part.backward()
             total += part.detach()
-        inputs.backward(sink)
+        if inputs.requires_grad:
+            inputs.backward(sink)
         return total
+
+    def _check_targets(self, targets: Tensor, mask: Tensor | None, n_weeks: int, first: int) -> None:
+        check_weeks(targets, "targets", self.target_shape, self.cell._like(), n_weeks)
+        if mask is not None:
+            check_weeks(mask, "mask", self.target_shape, None, n_weeks)
+            check_mask(mask)
+            targets = torch.where(mask, targets, 0)
+        counted = torch.cat([torch.zeros_like(targets[:first]), targets[first:]])  # no window ends before `first`
+        check_finite(counted, "targets", ("week",))
 
     def _tiles(self, n_windows: int, length: int) -> list[Walk]:
         """Walks over a few windows at a time: as many as keep one step's gates in the processor's cache."""

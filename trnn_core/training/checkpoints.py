@@ -10,7 +10,6 @@ The folder appears in one step. Arrays are numpy, so that whoever only reads run
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from trnn_core.errors import TRNNError
-from trnn_core.training.files import read_bytes, read_sealed, sealed_bytes, sha256, write_folder
+from trnn_core.training.files import read_bytes, read_sealed, remove_folder, sealed_bytes, sha256, write_folder
 
 Arrays = dict[str, np.ndarray]
 FILES = ("weights.safetensors", "optimiser.safetensors", "history.jsonl")
@@ -72,7 +71,7 @@ def prune(folder: Path, keep: int = 2) -> None:
         except TRNNError:
             return  # a damaged one: remove nothing that might replace it
     for epoch in set(epochs) - wanted:
-        shutil.rmtree(folder / f"{epoch:06d}", ignore_errors=True)
+        remove_folder(folder / f"{epoch:06d}")
 
 
 def list_epochs(folder: Path) -> list[int]:

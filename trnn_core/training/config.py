@@ -60,7 +60,10 @@ class DataConfig(Settings):
         description="share of the periods, before the test ones, that choose the best epoch",
     )
     test: float = Field(default=0.1, ge=0.0, lt=1.0, description="share of the last periods, never used in training")
-    diagonal: bool = Field(default=False, description="whether acts of a country towards itself are learnt and scored")
+    diagonal: bool = Field(
+        default=False,
+        description="whether acts of a country towards itself are learnt and scored, where the data hold them",
+    )
 
     @field_validator("transform")
     @classmethod
@@ -148,7 +151,7 @@ class Recipe(Settings):
 
     preset: str | None = Field(default=None, description="the preset this recipe began with")
     data: DataConfig = DataConfig()
-    model: ModelConfig = ModelConfig()
+    model: ModelConfig = ModelConfig.model_validate({})
     train: TrainConfig = TrainConfig()
 
     @model_validator(mode="after")

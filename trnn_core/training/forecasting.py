@@ -16,7 +16,7 @@ import numpy as np
 from trnn_core.data.windows import Part
 from trnn_core.training.predictor import Predictor
 from trnn_core.training.runs import Run
-from trnn_core.training.trainer import Fitted
+from trnn_core.training.trainer import Fitted, part_loss
 
 HORIZON = 8
 LEVEL = 0.9
@@ -150,6 +150,7 @@ def summarise(fitted: Fitted, predictor: Predictor, errors: Errors) -> dict[str,
         "best_epoch": fitted.best_epoch,
         "train_loss": best.get("train_loss"),
         "val_loss": best.get("val_loss"),
+        "test_loss": part_loss(fitted.network, prepared, "test", 64) if len(prepared.split.test) else None,
         "loss_scale": prepared.loss_scale,
         "split": {p: len(prepared.split[p]) for p in ("train", "validation", "test")},  # type: ignore[index]
         **parts,
@@ -178,7 +179,7 @@ def _score(predictor: Predictor, part: Any, errors: Errors) -> dict[str, Any]:
     return {
         "n_origins": len(targets),
         "scale": scale,
-        "cells": "all" if predictor.prepared.data.diagonal else "off the diagonal",
+        "cells": "all" if predictor.prepared.diagonal else "off the diagonal",
         "mse": mse,
         "mse_persistence": mse_naive,
         "skill": 1 - mse / mse_naive if mse_naive > 0 else None,

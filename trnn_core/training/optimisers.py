@@ -1,26 +1,126 @@
-"""Optimisers and learning-rate schedules, with states that can be saved as arrays."""
+"""Optimisers on torch's own fused and foreach kernels, and learning-rate schedules; all state can be saved as arrays.
+
+`torch.optim` itself is left aside: making its first object loads 800 modules of the compiler, which takes as long as
+loading torch (measured) and would be paid by every job. A test holds each optimiser to its namesake there.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from trnn_core.training.checkpoints import Arrays
 from trnn_core.training.config import TrainConfig
 
+BETAS, EPSILON, SMOOTHING = (0.9, 0.999), 1e-8, 0.99  # as torch.optim
 
-def build_optimiser(network: torch.nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
-    weights, lr, decay = list(network.parameters()), config.learning_rate, config.weight_decay
-    if config.optimiser == "adam":
-        return torch.optim.Adam(weights, lr=lr, weight_decay=decay, fused=True)
-    if config.optimiser == "adamw":
-        return torch.optim.AdamW(weights, lr=lr, weight_decay=decay, fused=True)
-    if config.optimiser == "sgd":
-        return torch.optim.SGD(weights, lr=lr, momentum=config.momentum, weight_decay=decay)
-    return torch.optim.RMSprop(weights, lr=lr, momentum=config.momentum, weight_decay=decay)
+
+class Optimiser:
+    """Adam, AdamW, SGD or RMSprop over the parameters of a network; a parameter without a gradient stays as it is."""
+
+    def __init__(self, network: torch.nn.Module, config: TrainConfig):
+        self.parameters = dict(network.named_parameters())
+        self.config = config
+        self.moments: dict[str, dict[str, Tensor]] = {}  # by kind, then by parameter
+        self.update: Callable[[list[str], float], None] = {
+            "adam": self._adam, "adamw": self._adam, "sgd": self._sgd, "rmsprop": self._rmsprop,
+        }[config.optimiser]  # fmt: skip
+
+    def zero_grad(self) -> None:
+        for weight in self.parameters.values():
+            weight.grad = None
+
+    @torch.no_grad()
+    def clip(self) -> float:
+        """The norm of the whole gradient, which is then shortened to the longest allowed."""
+        gradients = self._gradients(self._learning())
+        norm = torch.stack(torch._foreach_norm(gradients)).square().sum().sqrt().item()
+        longest = self.config.clip_norm
+        if longest is not None and norm > longest and math.isfinite(norm):
+            torch._foreach_mul_(gradients, longest / norm)
+        return norm
+
+    @torch.no_grad()
+    def step(self, lr: float) -> None:
+        self.update(self._learning(), lr)
+
+    def _learning(self) -> list[str]:
+        return [name for name, weight in self.parameters.items() if weight.grad is not None]
+
+    def _gradients(self, names: list[str]) -> list[Tensor]:
+        return [self.parameters[name].grad for name in names]  # type: ignore[misc]
+
+    def _moment(self, kind: str, names: list[str]) -> list[Tensor]:
+        kept = self.moments.setdefault(kind, {})
+        for name in names:
+            if name not in kept:
+                kept[name] = torch.zeros(()) if kind == "step" else torch.zeros_like(self.parameters[name])
+        return [kept[name] for name in names]
+
+    def _adam(self, names: list[str], lr: float) -> None:
+        kernel = torch._fused_adam_ if self.config.optimiser == "adam" else torch._fused_adamw_
+        steps = self._moment("step", names)
+        torch._foreach_add_(steps, 1)
+        kernel(
+            [self.parameters[name] for name in names],
+            self._gradients(names),
+            self._moment("exp_avg", names),
+            self._moment("exp_avg_sq", names),
+            [],
+            steps,
+            lr=lr,
+            beta1=BETAS[0],
+            beta2=BETAS[1],
+            weight_decay=self.config.weight_decay,
+            eps=EPSILON,
+            amsgrad=False,
+            maximize=False,
+        )
+
+    def _decayed(self, names: list[str]) -> tuple[list[Tensor], list[Tensor]]:
+        weights, gradients = [self.parameters[name] for name in names], self._gradients(names)
+        if self.config.weight_decay:
+            gradients = list(torch._foreach_add(gradients, weights, alpha=self.config.weight_decay))
+        return weights, gradients
+
+    def _sgd(self, names: list[str], lr: float) -> None:
+        weights, gradients = self._decayed(names)
+        if self.config.momentum:
+            buffers = self._moment("momentum", names)
+            torch._foreach_mul_(buffers, self.config.momentum)
+            torch._foreach_add_(buffers, gradients)
+            gradients = buffers
+        torch._foreach_add_(weights, gradients, alpha=-lr)
+
+    def _rmsprop(self, names: list[str], lr: float) -> None:
+        weights, gradients = self._decayed(names)
+        squares = self._moment("square_avg", names)
+        torch._foreach_mul_(squares, SMOOTHING)
+        torch._foreach_addcmul_(squares, gradients, gradients, value=1 - SMOOTHING)
+        scale = torch._foreach_sqrt(squares)
+        torch._foreach_add_(scale, EPSILON)
+        step = torch._foreach_div(gradients, scale)
+        if self.config.momentum:
+            buffers = self._moment("momentum", names)
+            torch._foreach_mul_(buffers, self.config.momentum)
+            torch._foreach_add_(buffers, step)
+            step = buffers
+        torch._foreach_add_(weights, step, alpha=-lr)
+
+    def arrays(self) -> Arrays:
+        """Moments and step counts, copied."""
+        return {f"{kind}/{name}": value.numpy().copy() for kind, kept in self.moments.items() for name, value in kept.items()}  # fmt: skip
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Put back what `arrays` gave."""
+        for path, array in arrays.items():
+            kind, _, name = path.partition("/")
+            if name in self.parameters:
+                self.moments.setdefault(kind, {})[name] = torch.from_numpy(array.copy())
 
 
 def rate(config: TrainConfig, epoch: int, drops: int = 0) -> float:
@@ -38,28 +138,6 @@ def rate(config: TrainConfig, epoch: int, drops: int = 0) -> float:
         return config.learning_rate * share
     if config.schedule == "step":
         drops = (epoch - 1) // config.schedule_step
-    return config.learning_rate * config.schedule_factor**drops if config.schedule in ("step", "plateau") else config.learning_rate  # fmt: skip
-
-
-def set_rate(optimiser: torch.optim.Optimizer, lr: float) -> None:
-    for group in optimiser.param_groups:
-        group["lr"] = lr
-
-
-def optimiser_arrays(network: torch.nn.Module, optimiser: torch.optim.Optimizer) -> Arrays:
-    """Moments and step counts by parameter name, copied."""
-    arrays: Arrays = {}
-    for name, weight in network.named_parameters():
-        for key, value in optimiser.state.get(weight, {}).items():
-            if isinstance(value, torch.Tensor):
-                arrays[f"{key}/{name}"] = value.detach().cpu().numpy().copy()
-    return arrays
-
-
-def restore_optimiser(network: torch.nn.Module, optimiser: torch.optim.Optimizer, arrays: Mapping[str, np.ndarray]) -> None:  # fmt: skip
-    """Put back what `optimiser_arrays` saved."""
-    weights = dict(network.named_parameters())
-    for path, array in arrays.items():
-        key, _, name = path.partition("/")
-        if name in weights:
-            optimiser.state[weights[name]][key] = torch.from_numpy(array.copy())
+    if config.schedule in ("step", "plateau"):
+        return config.learning_rate * config.schedule_factor**drops
+    return config.learning_rate

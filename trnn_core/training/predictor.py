@@ -99,7 +99,7 @@ class Predictor:
         values = self.to_values(point)
         if self.prepared.likelihood == "cross_entropy":
             values = values * self._mean_when_active()
-        if not self.prepared.data.diagonal:
+        if not self.prepared.diagonal:
             last = np.nan_to_num(self.prepared.series.values[-1].astype(np.float64))
             n = np.arange(values.shape[1])
             values[:, n, n] = last[n, n]

@@ -16,9 +16,9 @@ from trnn_core.training.files import read_bytes, write_atomic
 # Presets as plain settings; what is not named keeps its default.
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {
-        "data": {"design": "many-to-many"},
-        "model": {"cell": "gru", "hidden_shape": (8, 8, 4)},
-        "train": {"epochs": 30, "learning_rate": 0.02, "schedule": "cosine", "schedule_factor": 0.05, "clip_norm": 1.0},
+        "data": {"transform": "log1p+standardise", "design": "many-to-one"},
+        "model": {"cell": "gru", "hidden_shape": (25, 25, 4), "init": "identity"},
+        "train": {"epochs": 15, "schedule": "cosine", "schedule_factor": 0.05, "clip_norm": 1.0},
     },
     "paper-case-1": {
         "data": {"transform": "min-max", "design": "many-to-one", "window": 7, "diagonal": True},
@@ -31,11 +31,11 @@ PRESETS: dict[str, dict[str, Any]] = {
         "train": {"epochs": 1000, "learning_rate": 0.001, "regularisation": 0.01},
     },
     "recommended": {
-        "data": {"slices": ("direct", "reciprocal", "direct@ewma:0.2"), "design": "many-to-many", "window": 12},
-        "model": {"cell": "gru", "hidden_shape": (25, 25, 8)},
+        "data": {"transform": "log1p+standardise", "slices": ("direct", "direct@ewma:0.2"), "design": "many-to-one"},
+        "model": {"cell": "gru", "hidden_shape": (25, 25, 8), "init": "identity"},
         "train": {
-            "epochs": 200, "learning_rate": 0.005, "warmup": 3, "schedule": "cosine", "schedule_factor": 0.02,
-            "clip_norm": 1.0, "patience": 20,
+            "epochs": 100, "learning_rate": 0.005, "warmup": 2, "schedule": "cosine", "schedule_factor": 0.02,
+            "clip_norm": 1.0, "patience": 10, "regularisation": 1.0,
         },
     },
 }  # fmt: skip
@@ -44,7 +44,7 @@ PRESET_WORDS = {
     "quick": "a small tGRU in seconds, to see the whole way once",
     "paper-case-1": "tLSTM, 7 periods per window, one prediction after the last step, hidden 50 x 50 x 4, 1000 epochs",
     "paper-case-2": "tLSTM, 7 periods per window, a prediction at every step, hidden 14 x 14 x 4, 1000 epochs",
-    "recommended": "tGRU with reciprocal and smoothed inputs that stops when the validation loss does",
+    "recommended": "tGRU that starts from continuation, with smoothed inputs, and stops when the validation loss does",
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,10 +18,12 @@ from trnn_core.training.config import TrainConfig
 from trnn_core.training.events import EpochDone, Event, Request, Started, StepDone
 from trnn_core.training.files import (
     append_line,
+    explain_os_error,
     is_disk_full,
     lock,
     read_bytes,
     read_sealed,
+    remove_folder,
     sha256,
     sweep_temporaries,
     with_no_error,
@@ -85,7 +86,7 @@ class Recorder:
         self.repairs = [f"A damaged checkpoint was left out ({p})" for p in problems]
         for epoch in checkpoints.list_epochs(folder):
             if snapshot is None or epoch > snapshot.epoch:
-                shutil.rmtree(folder / f"{epoch:06d}")
+                remove_folder(folder / f"{epoch:06d}")
         path = self.folder / "history.jsonl"
         if not path.exists() or read_bytes(path) != self.history:
             write_atomic(path, self.history)
@@ -188,4 +189,4 @@ def _make_reserve(folder: Path) -> None:
     except OSError as e:
         with_no_error(path.unlink)
         if is_disk_full(e):
-            raise TRNNError(f"Cannot train in {folder}: the disk is full; free some space first.") from e
+            raise explain_os_error(e, folder) from e

@@ -29,7 +29,7 @@ from trnn_core.training.events import (
     Started,
     StepDone,
 )
-from trnn_core.training.optimisers import build_optimiser, optimiser_arrays, rate, restore_optimiser, set_rate
+from trnn_core.training.optimisers import Optimiser, rate
 from trnn_core.training.prepare import Batch, Prepared, make_batches, part_windows, prepare
 
 EXPLOSION = 1e3  # a loss this many times the first one is no longer learning
@@ -122,11 +122,21 @@ def set_network(network: torch.nn.Module, arrays: Arrays) -> None:
     network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in arrays.items()})
 
 
-def predict(network: TensorNetwork, batch: Batch, every_step: bool, state: Any = None) -> tuple[torch.Tensor, Any]:
+def learn(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[torch.Tensor, Any]:
+    """The mean loss over the scored cells of a batch, its gradient added to the network's; and the state to go on with."""
+    if batch.single:
+        raw, state = predict(network, batch, state)
+        loss = cell_loss(network, raw, batch)
+        loss.backward()
+        return loss.detach(), _detached(state)
+    return network.accumulate(batch.weeks, batch.week_targets, batch.length, batch.every_step, batch.week_mask), None
+
+
+def predict(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[torch.Tensor, Any]:
     """Raw predictions with the shape of the batch's targets, and the state a single series goes on with."""
     if batch.single:
         return network(batch.weeks[None], state=state if batch.carried else None, every_step=True)
-    return network.windows(batch.weeks, batch.length, every_step=every_step), None
+    return network.windows(batch.weeks, batch.length, every_step=batch.every_step), None
 
 
 def cell_loss(network: TensorNetwork, raw: torch.Tensor, batch: Batch) -> torch.Tensor:
@@ -147,7 +157,7 @@ class _Loop:
     def run(self, resume: Snapshot | None) -> Fitted:
         self.config = self.recipe.train
         self.network = build_network(self.prepared, self.recipe)
-        self.optimiser = build_optimiser(self.network, self.config)
+        self.optimiser = Optimiser(self.network, self.config)
         self.best: Arrays = network_arrays(self.network)
         if resume is not None:
             self._restore(resume)
@@ -180,8 +190,7 @@ class _Loop:
     def _epoch(self, epoch: int) -> None:
         begun = time.perf_counter()
         lr = rate(self.config, epoch, self.progress.drops)
-        set_rate(self.optimiser, lr)
-        train_loss, regulariser, grad_norm = self._learn(epoch)
+        train_loss, regulariser, grad_norm = self._learn(epoch, lr)
         val_loss = self._validate(epoch)
         self._judge(epoch, val_loss)
         row = {
@@ -199,7 +208,7 @@ class _Loop:
         progress = self.progress
         self._emit(EpochDone(row, self.config.epochs, progress.best_epoch, progress.best_val_loss, eta, self.snapshot))
 
-    def _learn(self, epoch: int) -> tuple[float, float, float]:
+    def _learn(self, epoch: int, lr: float) -> tuple[float, float, float]:
         """One pass over the training windows: mean loss, regulariser and gradient norm over its steps."""
         self.network.train()
         weight = self.config.regularisation
@@ -210,25 +219,18 @@ class _Loop:
         todo = list(make_batches(self.prepared, "train", self.config.batch_size, self.config.seed, epoch))
         for step, batch in enumerate(todo, start=1):
             self._obey()
-            self.optimiser.zero_grad(set_to_none=True)
-            raw, state = predict(self.network, batch, self.prepared.every_step, state)
-            state, n = _detached(state), batch.n_cells
+            self.optimiser.zero_grad()
+            loss, state = learn(self.network, batch, state)
+            n = batch.n_cells
             if not n:
                 continue  # nothing observed in these periods: nothing to learn from
-            loss = cell_loss(self.network, raw, batch)
-            penalty = weight * self.network.penalty()
             value = loss.item()
             self._check_loss(value, epoch, step)
-            (loss + penalty).backward()
-            norm = float(
-                torch.nn.utils.get_total_norm([p.grad for p in self.network.parameters() if p.grad is not None])
-            )
+            penalty = weight * self.network.penalty()
+            penalty.backward()
+            norm = self.optimiser.clip()
             self._check_gradient(norm, epoch, step)
-            if self.config.clip_norm is not None and norm > self.config.clip_norm:
-                for p in self.network.parameters():
-                    if p.grad is not None:
-                        p.grad.mul_(self.config.clip_norm / norm)
-            self.optimiser.step()
+            self.optimiser.step(lr)
             total, cells = total + value * n, cells + n
             penalties, norms = penalties + penalty.item(), norms + norm
             self._emit(StepDone(epoch, step, len(todo), batch.n_windows, value))
@@ -273,7 +275,7 @@ class _Loop:
     def _explanation(self, what: str, epoch: int, step: int | None) -> str:
         at = f"epoch {epoch}" + (f", step {step}" if step else "")
         kept = f"the weights of epoch {self.progress.best_epoch} are kept" if self.progress.best_epoch else "no good weights exist yet"  # fmt: skip
-        rate_now = self.optimiser.param_groups[0]["lr"]
+        rate_now = rate(self.config, epoch, self.progress.drops)
         return f"{what} at {at} (learning rate {rate_now:g}); {kept}. Try a learning rate ten times smaller, or set train.clip_norm=1."
 
     def _obey(self) -> None:
@@ -294,12 +296,12 @@ class _Loop:
         """The whole state after the last finished epoch; the sampler's is (seed, epoch)."""
         state = {**self.progress.__dict__, "sampler": {"seed": self.config.seed, "epoch": self.progress.epoch}}
         random = {"random/torch": torch.random.get_rng_state().numpy().copy()}
-        optimiser = optimiser_arrays(self.network, self.optimiser) | random
+        optimiser = self.optimiser.arrays() | random
         return Snapshot(self.progress.epoch, network_arrays(self.network), optimiser, state, list(self.history))
 
     def _restore(self, snapshot: Snapshot) -> None:
         set_network(self.network, snapshot.weights)
-        restore_optimiser(self.network, self.optimiser, snapshot.optimiser)
+        self.optimiser.restore(snapshot.optimiser)
         torch.random.set_rng_state(torch.from_numpy(np.array(snapshot.optimiser["random/torch"])))
         self.progress = Progress(**{k: v for k, v in snapshot.state.items() if k != "sampler"})
         self.history = list(snapshot.history)
@@ -311,7 +313,7 @@ def part_loss(network: TensorNetwork, prepared: Prepared, part: Any, size: int) 
     """The mean loss over all scored cells of a part."""
     total, cells, state = 0.0, 0, None
     for batch in make_batches(prepared, part, size):
-        raw, state = predict(network, batch, prepared.every_step, state)
+        raw, state = predict(network, batch, state)
         n = batch.n_cells
         if n:
             total += n * float(cell_loss(network, raw, batch))

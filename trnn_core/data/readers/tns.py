@@ -193,9 +193,15 @@ def _aggregate(entries: Entries, labels: TensorLabels, name: str) -> Aggregator:
         aggregator.actors.number(actor, Example(name, int(entries.line[row[0]]) if len(row) else 0, actor))
     source, target, action, period = entries.index.T
     batch = EventBatch(
-        name, entries.line, days[period], source, target, action, labels.actors, labels.actions, len(entries.value), value=entries.value
+        name, entries.line, days[period], source, target, action, labels.actors, labels.actions, len(entries.value), value=entries.value,
+        dated=_dated(entries, days),
     )  # fmt: skip
     aggregator.add(batch)
     for day in (days[0], days[-1]):  # the header's size counts, whether or not the ends hold entries
         aggregator.rows_by_day.setdefault(int(day), 0)
     return aggregator
+
+
+def _dated(entries: Entries, days: np.ndarray) -> dict[int, tuple[int, int]]:
+    period, first, n = np.unique(entries.index[:, 3], return_index=True, return_counts=True)
+    return {int(days[p]): (int(c), int(entries.line[f])) for p, f, c in zip(period, first, n, strict=True)}

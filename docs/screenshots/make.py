@@ -1,0 +1,56 @@
+"""The pictures of this folder, taken from a real server in a real Chromium: `make screenshots`.
+
+Every page, light and dark, at laptop size; the first screen also at the other sizes it is meant for.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from playwright.sync_api import Page, sync_playwright  # noqa: E402
+
+from scripts.find_browser import installed  # noqa: E402
+from scripts.serve import Server  # noqa: E402
+
+HERE = Path(__file__).parent
+PAGES = {
+    "home": "/",
+    "data": "/Data",
+    "train": "/Train",
+    "forecast": "/Forecast",
+    "forecast-change": "/Forecast?view=Heatmap&show=Expected+change",
+}
+SIZES = {"1440": (1440, 900), "1280": (1280, 720), "1920": (1920, 1080), "phone": (390, 844)}
+
+
+def main() -> None:
+    browser_path = installed()
+    with tempfile.TemporaryDirectory() as runs, Server(ROOT / "data", Path(runs)) as server, sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
+        for scheme in ("light", "dark"):
+            for size, (width, height) in SIZES.items():
+                context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+                for name, path in PAGES.items():
+                    if size == "1440" or (name == "home" and scheme == "light"):
+                        take(context.new_page(), server.url + path, HERE / f"{name}-{scheme}-{size}.png")
+                context.close()
+        browser.close()
+
+
+def take(page: Page, url: str, target: Path) -> None:
+    page.goto(url)
+    page.locator(".stPlotlyChart .main-svg").first.wait_for(timeout=60_000)
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
+    page.wait_for_timeout(1500)
+    page.screenshot(path=target)
+    print(target.relative_to(ROOT), target.stat().st_size // 1024, "KiB")
+    page.close()
+
+
+if __name__ == "__main__":
+    main()

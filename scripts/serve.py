@@ -1,0 +1,68 @@
+"""The dashboard as a context: started on a free port with its own data and runs, ended on leaving.
+
+Used by the browser tests, the screenshots and the page benchmarks.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Self
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Server:
+    """`url` answers once the constructor has returned; `kill` and `start` may be called in between."""
+
+    def __init__(self, data: Path, runs: Path, wait: float = 60.0):
+        self.data, self.runs, self.wait = data, runs, wait
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.output = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the object
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    def start(self) -> None:
+        environment = os.environ | {"TRNN_DATA": str(self.data), "TRNN_RUNS": str(self.runs)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), "--server.headless", "true"],
+            cwd=ROOT, env=environment, stdout=self.output, stderr=self.output, start_new_session=True,
+        )  # fmt: skip
+        deadline = time.monotonic() + self.wait
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2).read()
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError(f"the server did not answer: {self.log()[-2000:]}")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(30)
+
+    def log(self) -> str:
+        self.output.seek(0)
+        return self.output.read().decode(errors="replace")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self.output.close()

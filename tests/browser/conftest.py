@@ -1,0 +1,79 @@
+"""A real server on a free port and a real Chromium; nothing mocked."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from scripts.find_browser import installed
+from scripts.serve import Server
+from tests.trained_store import make_home
+
+WAIT = 60_000  # milliseconds; the machine may be busy
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(item.fspath).is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_home(tmp_path_factory.mktemp("template") / "home", n_actors=8, n_periods=120)
+
+
+@pytest.fixture(scope="module")
+def server(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("server") / "home"
+    shutil.copytree(template, home)
+    with Server(home / "data", home / "runs") as running:
+        yield running
+    end_worker(home / "runs")
+
+
+def end_worker(runs: Path) -> None:
+    """The worker outlives the server by design; here it is told to end."""
+    from trnn_core.training.jobs import worker_folder
+    from trnn_core.training.processes import read_beat
+    from trnn_core.training.store import RunStore
+
+    beat = read_beat(worker_folder(RunStore(runs)) / "heartbeat.json")
+    pid = beat.get("pid") if isinstance(beat, dict) else getattr(beat, "pid", None)
+    if pid:
+        with suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGTERM)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = installed()
+    if path is None:
+        pytest.fail("no Chromium: run `make browser`, or name one with TRNN_BROWSER")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    made = chromium.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+    made.set_default_timeout(WAIT)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
