@@ -19,7 +19,7 @@ def main() -> None:
     runs = [run for run in run_store().runs() if (run.folder / "forecast.npz").exists()]
     if not runs:
         empty("There is no forecast yet: train a network first.", "pages/2_Train.py", "Train a network", ":material/model_training:")  # fmt: skip
-    where, when, how = st.columns([3, 3, 4], vertical_alignment="bottom")
+    where, when, what, badge = st.columns([6, 6, 4, 3], vertical_alignment="bottom")
     with where:
         run = pick_run(runs)
     forecast = read_forecast(run)
@@ -27,12 +27,13 @@ def main() -> None:
     series = series_of(run)
     with when:
         step = pick_step(forecast.dates, series.period)
-    with how, st.container(horizontal=True, vertical_alignment="bottom"):
-        options = pick_options(forecast.actors)
+    with what:
+        shown = pick_show()
+    with badge:
         simulated_badge(forecast.simulated)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         action = forecast.actions.index(pick_action(forecast.actions))
-        shown = pick_show()
+        options = pick_options(forecast.actors)
     picture, side = st.columns([3, 2], gap="medium")
     with picture:
         clicked = draw(forecast, series, shown, step, action, options)

@@ -49,7 +49,7 @@ def one_week(series: RelationalSeries, playing: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         action = series.actions.index(pick_action(series.actions))
         view = st.segmented_control(
-            "View", ("Heatmap", "Network"), default="Heatmap", required=True, key="data_view", bind="query-params",
+            "View", ("Heatmap", "Network"), default="Heatmap", required=True, wrap=True, key="data_view", bind="query-params",
             help="A matrix with senders in rows and receivers in columns, or arrows between countries.",
         )  # fmt: skip
     left, right = st.columns([1, 1], gap="medium")

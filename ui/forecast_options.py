@@ -30,16 +30,15 @@ class Options:
 
 
 def pick_show() -> Show:
-    chosen = st.segmented_control(
-        "Show", SHOWS, default=SHOWS[0], required=True, key="show", bind="query-params",
+    return st.selectbox(
+        "Show", SHOWS, key="show", bind="query-params",
         help="The expected figure; what was last observed; the difference of the two; or how wide the interval is.",
     )  # fmt: skip
-    return chosen or SHOWS[0]
 
 
 def pick_options(actors: Sequence[str]) -> Options:
     view = st.segmented_control(
-        "View", VIEWS, default=VIEWS[0], required=True, key="view", bind="query-params",
+        "View", VIEWS, default=VIEWS[0], required=True, wrap=True, key="view", bind="query-params",
         help="Arrows between countries, or a matrix with senders in rows and receivers in columns. Click either for a pair's history.",
     )  # fmt: skip
     with st.popover("Options", icon=":material/tune:"):

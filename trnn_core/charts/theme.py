@@ -129,7 +129,7 @@ def finish(
     if not title:
         raise TRNNError("Every chart needs a title.")
     colours = palette(dark)
-    note = " · ".join(part for part in (plain(subtitle), "SIMULATED data" if simulated else "") if part)
+    note = " · ".join(part for part in ("SIMULATED data" if simulated else "", plain(subtitle)) if part)
     left, right, top, bottom = margin
     figure.update_layout(
         title={
@@ -155,7 +155,13 @@ def finish(
             "bordercolor": colours.grid,
             "font": {"color": colours.ink, "family": FONT, "size": 13},
         },
-        legend={"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"color": colours.ink}},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": -50 / max(height - top - bottom, 100),
+            "yanchor": "top",
+            "font": {"color": colours.ink},
+        },
         modebar={"bgcolor": "rgba(0,0,0,0)", "color": colours.faint, "activecolor": colours.ink},
         meta={"simulated": simulated},
     )
