@@ -1,4 +1,4 @@
-"""One conformance suite over every forecaster, baselines and vector networks alike."""
+"""One conformance suite over every forecaster: baselines, vector networks and the recommended network alike."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import torch
 
 from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.evaluation.forecasters import create, names
 from trnn_core.models.forecast import Forecaster, forecast_each
-from trnn_core.models.registry import BASELINES, create
+from trnn_core.models.registry import BASELINES
 
 torch.set_num_threads(1)
 
@@ -36,14 +37,14 @@ SERIES = make_series()
 FITTED: dict[str, Forecaster] = {}
 
 
-@pytest.fixture(params=list(BASELINES))
+@pytest.fixture(params=names())
 def model(request) -> Forecaster:
     if request.param not in FITTED:
         FITTED[request.param] = create(request.param).fit(SERIES.select(periods=slice(0, 130)))
     return FITTED[request.param]
 
 
-@pytest.fixture(params=list(BASELINES))
+@pytest.fixture(params=names())
 def name(request) -> str:
     return request.param
 
@@ -168,11 +169,11 @@ def test_too_short_a_series_is_refused(name):
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(TRNNError, match="must be one of persistence, mean"):
+    with pytest.raises(TRNNError, match="must be one of recommended, tlstm, tgru, persistence"):
         create("oracle")
 
 
-@pytest.mark.parametrize("name", [n for n in BASELINES if not n.startswith("vector")])
+@pytest.mark.parametrize("name", [n for n in BASELINES if not n.startswith("vector")])  # weights drawn at random
 def test_renaming_actors_only_moves_the_forecast(name):
     order = (3, 0, 4, 1, 2)
     turned = SERIES.select(actors=[ACTORS[i] for i in order])

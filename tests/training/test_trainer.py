@@ -88,17 +88,18 @@ def test_a_nan_is_caught_before_it_reaches_a_weight(small_series, monkeypatch, w
     import trnn_core.training.trainer as trainer
 
     calls = {"n": 0}
-    real_loss, real_clip = trainer.cell_loss, Optimiser.clip
+    real_learn, real_clip = trainer.learn, Optimiser.clip
 
-    def loss(*args):
+    def learn(*args):
         calls["n"] += 1
-        return real_loss(*args) * (float("nan") if what == "loss" and calls["n"] == 7 else 1.0)
+        loss, state = real_learn(*args)
+        return loss * (float("nan") if what == "loss" and calls["n"] == 7 else 1.0), state
 
     def clip(self):
         norm = real_clip(self)
         return float("nan") if what == "gradient" and calls["n"] >= 7 else norm
 
-    monkeypatch.setattr(trainer, "cell_loss", loss)
+    monkeypatch.setattr(trainer, "learn", learn)
     monkeypatch.setattr(Optimiser, "clip", clip)
     fitted = fit(small_series, SMALL.changed(**{"train.epochs": 9}))
     assert fitted.outcome == "diverged" and f"The {what} became nan" in fitted.message

@@ -167,7 +167,7 @@ class TensorCell(nn.Module):
         return ("H", "C")[: self.n_states]
 
     def _like(self) -> Tensor:
-        return self.U1_0
+        return next(self.parameters())
 
     def extra_repr(self) -> str:
         return f"{self.input_shape} -> {self.hidden_shape}, num_layers={self.num_layers}, bias={self.has_bias}, activations={self.activations}"

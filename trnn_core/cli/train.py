@@ -99,12 +99,18 @@ def changed(recipe: Recipe, settings: list[str]) -> Recipe:
 
 
 class _CtrlC:
-    """The first Ctrl-C (or SIGTERM) stops cleanly, the second at once."""
+    """The first Ctrl-C (or SIGTERM) stops cleanly, the second at once; handlers are put back afterwards."""
 
     def __init__(self) -> None:
         self.request: Request | None = None
-        signal.signal(signal.SIGINT, self._press)
-        signal.signal(signal.SIGTERM, self._press)
+
+    def __enter__(self) -> _CtrlC:
+        self.before = {number: signal.signal(number, self._press) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
 
     def _press(self, number: int, frame: FrameType | None) -> None:
         if self.request is not None:
@@ -120,12 +126,12 @@ def train_here(store: RunStore, found: Run, quiet: bool) -> Status:
     """Train in this process, with a bar on a terminal and plain lines when piped."""
     from trnn_core.cli.progress import ProgressBar
 
-    control = _CtrlC()
-    if not quiet:
-        print(f"Run {found.run_id} in {store.root}", file=sys.stderr, flush=True)
-    from trnn_core.training.execute import train_run
+    with _CtrlC() as control:
+        if not quiet:
+            print(f"Run {found.run_id} in {store.root}", file=sys.stderr, flush=True)
+        from trnn_core.training.execute import train_run
 
-    return train_run(store, found, listeners=[] if quiet else [ProgressBar()], control=control)
+        return train_run(store, found, listeners=[] if quiet else [ProgressBar()], control=control)
 
 
 def _last_words(found: Run, status: Status) -> str:

@@ -233,24 +233,19 @@ def _dense(
     shape = (n_periods, n_actors, n_actors, len(order))
     check_cells(shape, int(keep.sum()), options.max_cells)
     at = np.ravel_multi_index((cells.period[keep] - first, source[keep], target[keep], action[keep]), shape)
-    n_cells = int(np.prod(shape))
-    events = np.zeros(n_cells)
-    np.add.at(events, at, cells.n[keep])
-    values = events
-    if cells.total is not None:
-        values = np.zeros(n_cells)
-        np.add.at(values, at, cells.total[keep])
-        if reading.value == "mean":
-            np.divide(values, events, out=values, where=events > 0)
-    if reading.kind == "value":
-        values[events == 0] = np.nan
-    elif options.gaps == "missing":
-        rows = np.zeros(n_periods, bool)
-        read = period_index(np.array(sorted(aggregator.rows_by_day)), aggregator.period, aggregator.week_start) - first
-        rows[read[(read >= 0) & (read < n_periods)]] = True
-        values.reshape(shape)[~rows] = np.nan
-    exact = reading.kind == "count" and (not len(values) or np.nanmax(values) <= EXACT_FLOAT32)
-    return values.reshape(shape).astype(np.float32 if exact else np.float64, copy=False)
+    at, inverse = np.unique(at, return_inverse=True)  # spellings of one actor meet here
+    events = np.bincount(inverse, cells.n[keep])
+    amount: np.ndarray = events if cells.total is None else np.bincount(inverse, cells.total[keep])
+    if reading.value == "mean":
+        amount = amount / events
+    exact = reading.kind == "count" and amount.max(initial=0) <= EXACT_FLOAT32
+    values = np.full(shape, 0.0 if reading.kind == "count" else np.nan, np.float32 if exact else np.float64)
+    if reading.kind == "count" and options.gaps == "missing":
+        days = np.array(sorted(d for d, n in aggregator.rows_by_day.items() if n))
+        read = period_index(days, aggregator.period, aggregator.week_start) - first
+        values[np.isin(np.arange(n_periods), read, invert=True)] = np.nan
+    values.reshape(-1)[at] = amount
+    return values
 
 
 def _action_order(aggregator: Aggregator, reading: Reading) -> tuple[str, ...]:

@@ -10,7 +10,14 @@ from trnn_core.models import registry
 from trnn_core.models.forecast import Forecaster
 
 # name -> where the forecaster is made, and what it is in words; `module:function` is called with the options
-NETWORKS: dict[str, tuple[str, str]] = {}
+NETWORKS: dict[str, tuple[str, str]] = {
+    "recommended": (
+        "trnn_core.models.recommended:Recommended",
+        "tGRU shared by all dyads on top of the relational autoregression, count likelihood, three members",
+    ),
+    "tlstm": ("trnn_core.evaluation.networks:tlstm", "a plain tLSTM, hidden 14 x 14 x 4, windows of 7, stopped early"),
+    "tgru": ("trnn_core.evaluation.networks:tgru", "a plain tGRU, hidden 14 x 14 x 4, windows of 7, stopped early"),
+}
 
 
 def names() -> tuple[str, ...]:

@@ -50,10 +50,15 @@ def _is_categorical(likelihood: str, raw: Tensor, target: Tensor) -> bool:
 
 
 def _negative_binomial(raw: Tensor, target: Tensor, log_dispersion: Tensor) -> Tensor:
-    size = torch.exp(-log_dispersion)  # r = 1 / a
-    log_total = functional.softplus(raw + log_dispersion) - log_dispersion  # log(r + m), without overflow
-    ways = torch.lgamma(target + size) - torch.lgamma(size) - torch.lgamma(target + 1)
-    return -(ways + size * (-log_dispersion - log_total) + target * (raw - log_total))
+    """r = 1 / a; the log-odds of one more event are log(m / r) = raw + log_dispersion.
+
+    The first term is a small difference of large numbers where a is small, hence in double precision.
+    """
+    size = torch.exp(-log_dispersion)
+    log_odds = raw + log_dispersion
+    n, r = target.double(), size.double()
+    ways = (torch.lgamma(n + r) - torch.lgamma(r) - torch.lgamma(n + 1)).to(raw.dtype)
+    return size * functional.softplus(log_odds) + target * functional.softplus(-log_odds) - ways
 
 
 def loss(

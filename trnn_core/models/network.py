@@ -131,7 +131,8 @@ class TensorNetwork(nn.Module):
             check_weeks(mask, "mask", self.target_shape, None, n_weeks)
             check_mask(mask)
             targets = torch.where(mask, targets, 0)
-        check_finite(targets[first:], f"targets from week {first} on", ("week",))
+        counted = torch.cat([torch.zeros_like(targets[:first]), targets[first:]])  # no window ends before `first`
+        check_finite(counted, "targets", ("week",))
 
     def _tiles(self, n_windows: int, length: int) -> list[Walk]:
         """Walks over a few windows at a time: as many as keep one step's gates in the processor's cache."""

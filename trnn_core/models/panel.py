@@ -6,11 +6,14 @@ Dimension letters: T periods, N sources, M targets, K actions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+
+_ACTIVITY = 0.02  # weight of the newest period in a cell's activity
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,12 @@ class Panel:
     def n_periods(self) -> int:
         return len(self.values)
 
-    def activity(self, alpha: float = 0.02) -> np.ndarray:
+    @cached_property
+    def activity(self) -> np.ndarray:
         """How busy each cell has been of late: a slow average of its counts (of its absolute changes, for values)."""
         if self.counts:
-            return ewma(self.values, alpha)
-        return ewma(np.abs(np.diff(self.values, axis=0, prepend=self.values[:1])), alpha)
+            return ewma(self.values, _ACTIVITY)
+        return ewma(np.abs(np.diff(self.values, axis=0, prepend=self.values[:1])), _ACTIVITY)
 
 
 def fill_forward(values: np.ndarray, observed: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from pathlib import Path
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.errors import TRNNError
 from trnn_core.training.checkpoints import list_epochs
-from trnn_core.training.files import explain_os_error, sweep_temporaries, sync_folder, temporary_name
+from trnn_core.training.files import explain_os_error, sweep_temporaries, sync, temporary_name
 from trnn_core.training.jobs import code_root
 from trnn_core.training.runs import Run, load_run
 from trnn_core.training.store import RunStore
@@ -39,7 +39,7 @@ def ensure_demo(store: str | Path | RunStore, folder: Path | None = None, data: 
         if data.exists():
             store.keep_series(read_npz(data))
         copy.rename(store.root / DEMO_ID)
-        sync_folder(store.root)
+        sync(store.root)
     except OSError as e:
         if not (store.root / DEMO_ID).exists():
             raise explain_os_error(e, store.root) from e

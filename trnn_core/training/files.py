@@ -33,7 +33,7 @@ def write_atomic(path: Path, content: bytes, *, durable: bool = True) -> None:
         _write_new(temporary, content, durable)
         temporary.rename(path)
         if durable:
-            sync_folder(path.parent)
+            sync(path.parent)
     except OSError as e:
         with_no_error(temporary.unlink)
         raise explain_os_error(e, path) from e
@@ -46,12 +46,14 @@ def write_folder(path: Path, files: dict[str, bytes]) -> None:
     try:
         temporary.mkdir()
         for name, content in files.items():
-            _write_new(temporary / name, content, durable=True)
-        sync_folder(temporary)
+            _write_new(temporary / name, content, durable=False)
+        for name in files:  # all written before the first is flushed: one commit of the journal serves them all
+            sync(temporary / name)
+        sync(temporary)
         if path.exists():
             remove_folder(path)  # a folder cannot be renamed over a full one
         temporary.rename(path)
-        sync_folder(path.parent)
+        sync(path.parent)
     except OSError as e:
         shutil.rmtree(temporary, ignore_errors=True)
         raise explain_os_error(e, path) from e
@@ -95,9 +97,9 @@ def _write_all(descriptor: int, content: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def sync_folder(folder: Path) -> None:
-    """Flush a folder's own entries, so that a rename inside it survives a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Flush a file, or a folder's own entries, so that a rename inside it survives a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

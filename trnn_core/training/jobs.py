@@ -22,7 +22,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.training.config import Recipe
 from trnn_core.training.events import OUTCOME_OF, Request
 from trnn_core.training.files import explain_os_error, is_locked, lock, with_no_error, write_sealed
-from trnn_core.training.processes import Pulse, Watcher, read_beat
+from trnn_core.training.processes import Pulse, Watcher, pulse, read_beat
 from trnn_core.training.runs import Run, Status
 from trnn_core.training.store import RunStore
 
@@ -79,11 +79,17 @@ def ask(store: RunStore, run_id: str, action: Request) -> Status:
 
 
 def wait(store: RunStore, run_id: str, seconds: float = 60.0) -> Status:
-    """Wait until a run is neither queued nor running."""
+    """Wait until a run is neither queued nor running, and its process is gone."""
     deadline = time.monotonic() + seconds
-    while (status := store.get(run_id).status()).is_live and time.monotonic() < deadline:
+    run = store.get(run_id)
+    while ((status := run.status()).is_live or _has_process(run)) and time.monotonic() < deadline:
         time.sleep(0.1)
     return status
+
+
+def _has_process(run: Run) -> bool:
+    process = (read_beat(run.folder / "heartbeat.json") or {}).get("process")
+    return process is not None and process["pid"] != os.getpid() and pulse(process) == "alive"
 
 
 def add_ticket(store: RunStore, run_id: str) -> None:

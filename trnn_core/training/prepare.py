@@ -119,19 +119,36 @@ def target_values(series: RelationalSeries, z: np.ndarray, likelihood: str) -> n
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive weeks and the targets of the windows over them."""
+    """Consecutive weeks, and for each week what a window that ends there has to predict."""
 
     weeks: torch.Tensor  # (B + L - 1, N, M, K_in); for a single series (L, N, M, K_in)
+    week_targets: torch.Tensor  # (B + L - 1, N, M, K)
+    week_mask: torch.Tensor  # as week_targets
     length: int
-    targets: torch.Tensor  # (B, N, M, K), or (B, L, N, M, K) for every step
-    mask: torch.Tensor  # as targets
-    n_windows: int
+    every_step: bool
     single: bool = False  # a stretch of a single series, read as one sequence
     carried: bool = False  # its state goes on from the stretch before
 
     @property
+    def n_windows(self) -> int:
+        return len(self.weeks) - self.length + 1
+
+    @property
+    def targets(self) -> torch.Tensor:
+        """(B, N, M, K), or (B, L, N, M, K) for every step."""
+        return self._by_window(self.week_targets)
+
+    @property
+    def mask(self) -> torch.Tensor:
+        """Which targets count, as `targets`."""
+        return self._by_window(self.week_mask)
+
+    @property
     def n_cells(self) -> int:
         return int(self.mask.sum())
+
+    def _by_window(self, by_week: torch.Tensor) -> torch.Tensor:
+        return by_week.unfold(0, self.length, 1).movedim(-1, 1) if self.every_step else by_week[self.length - 1 :]
 
 
 def make_batches(prepared: Prepared, part: Part, size: int, seed: int | None = None, epoch: int = 0) -> Iterator[Batch]:
@@ -141,11 +158,15 @@ def make_batches(prepared: Prepared, part: Part, size: int, seed: int | None = N
         return
     windows = part_windows(prepared, part)
     for run in batches(windows, size, seed=seed, epoch=epoch):
-        at = torch.from_numpy(run.targets())
-        scored = torch.from_numpy(run.scored())[..., None, None, None]
-        yield Batch(
-            prepared.inputs[run.periods], run.length, prepared.targets[at], prepared.mask[at] & scored, run.count
-        )
+        ahead = slice(run.periods.start + run.horizon, run.periods.stop + run.horizon)
+        yield Batch(prepared.inputs[run.periods], *_scored(prepared, part, ahead), run.length, run.every_step)
+
+
+def _scored(prepared: Prepared, part: Part, periods: slice) -> tuple[torch.Tensor, torch.Tensor]:
+    """Targets of some periods, and their mask: only those in the part itself count."""
+    inside = torch.zeros(len(prepared.mask), 1, 1, 1, dtype=torch.bool)
+    inside[prepared.split[part].start : prepared.split[part].stop] = True
+    return prepared.targets[periods], prepared.mask[periods] & inside[periods]
 
 
 def part_windows(prepared: Prepared, part: Part) -> Windows:
@@ -154,13 +175,6 @@ def part_windows(prepared: Prepared, part: Part) -> Windows:
 
 def _chunk_batches(prepared: Prepared, part: Part) -> Iterator[Batch]:
     for chunk in chunks(prepared.split, part, prepared.data.window):
-        scored = torch.from_numpy(chunk.scored)[:, None, None, None]
-        yield Batch(
-            prepared.inputs[chunk.inputs],
-            chunk.inputs.stop - chunk.inputs.start,
-            prepared.targets[chunk.targets][None],
-            (prepared.mask[chunk.targets] & scored)[None],
-            1,
-            single=True,
-            carried=not chunk.fresh,
-        )
+        weeks = prepared.inputs[chunk.inputs]
+        ahead = _scored(prepared, part, chunk.targets)
+        yield Batch(weeks, *ahead, len(weeks), every_step=True, single=True, carried=not chunk.fresh)

@@ -18,6 +18,7 @@ from trnn_core.training.config import TrainConfig
 from trnn_core.training.events import EpochDone, Event, Request, Started, StepDone
 from trnn_core.training.files import (
     append_line,
+    explain_os_error,
     is_disk_full,
     lock,
     read_bytes,
@@ -188,4 +189,4 @@ def _make_reserve(folder: Path) -> None:
     except OSError as e:
         with_no_error(path.unlink)
         if is_disk_full(e):
-            raise TRNNError(f"Cannot train in {folder}: the disk is full; free some space first.") from e
+            raise explain_os_error(e, folder) from e

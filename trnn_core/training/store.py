@@ -11,7 +11,6 @@ A run folder appears in one step and under a name nobody else has; whoever chang
 
 from __future__ import annotations
 
-import os
 import platform
 import secrets
 import shutil
@@ -29,7 +28,7 @@ from trnn_core.training.files import (
     explain_os_error,
     lock,
     sealed_bytes,
-    sync_folder,
+    sync,
     temporary_name,
     with_no_error,
     write_sealed,
@@ -72,9 +71,9 @@ class RunStore:
             for file in ("history.jsonl", ".lock"):
                 (new / file).touch()
             for entry in (*new.iterdir(), new):
-                _sync(entry)
+                sync(entry)
             new.rename(folder)  # fails where a run of that name exists
-            sync_folder(self.root)
+            sync(self.root)
         except OSError as e:
             shutil.rmtree(new, ignore_errors=True)
             if folder.exists():
@@ -123,7 +122,7 @@ class RunStore:
             try:
                 trash.mkdir(exist_ok=True)
                 run.folder.rename(place)
-                sync_folder(self.root)
+                sync(self.root)
             except OSError as e:
                 raise explain_os_error(e, run.folder) from e
             for ticket in (self.root / ".queue").glob(f"*~{run_id}"):
@@ -229,14 +228,6 @@ def _versions() -> dict[str, str]:
     from importlib.metadata import version
 
     return {"python": platform.python_version(), **{p: version(p) for p in ("torch", "numpy", "pydantic")}}
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _readable(run: Run) -> bool:

@@ -122,11 +122,21 @@ def set_network(network: torch.nn.Module, arrays: Arrays) -> None:
     network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in arrays.items()})
 
 
-def predict(network: TensorNetwork, batch: Batch, every_step: bool, state: Any = None) -> tuple[torch.Tensor, Any]:
+def learn(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[torch.Tensor, Any]:
+    """The mean loss over the scored cells of a batch, its gradient added to the network's; and the state to go on with."""
+    if batch.single:
+        raw, state = predict(network, batch, state)
+        loss = cell_loss(network, raw, batch)
+        loss.backward()
+        return loss.detach(), _detached(state)
+    return network.accumulate(batch.weeks, batch.week_targets, batch.length, batch.every_step, batch.week_mask), None
+
+
+def predict(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[torch.Tensor, Any]:
     """Raw predictions with the shape of the batch's targets, and the state a single series goes on with."""
     if batch.single:
         return network(batch.weeks[None], state=state if batch.carried else None, every_step=True)
-    return network.windows(batch.weeks, batch.length, every_step=every_step), None
+    return network.windows(batch.weeks, batch.length, every_step=batch.every_step), None
 
 
 def cell_loss(network: TensorNetwork, raw: torch.Tensor, batch: Batch) -> torch.Tensor:
@@ -210,15 +220,14 @@ class _Loop:
         for step, batch in enumerate(todo, start=1):
             self._obey()
             self.optimiser.zero_grad()
-            raw, state = predict(self.network, batch, self.prepared.every_step, state)
-            state, n = _detached(state), batch.n_cells
+            loss, state = learn(self.network, batch, state)
+            n = batch.n_cells
             if not n:
                 continue  # nothing observed in these periods: nothing to learn from
-            loss = cell_loss(self.network, raw, batch)
-            penalty = weight * self.network.penalty()
             value = loss.item()
             self._check_loss(value, epoch, step)
-            (loss + penalty).backward()
+            penalty = weight * self.network.penalty()
+            penalty.backward()
             norm = self.optimiser.clip()
             self._check_gradient(norm, epoch, step)
             self.optimiser.step(lr)
@@ -304,7 +313,7 @@ def part_loss(network: TensorNetwork, prepared: Prepared, part: Any, size: int) 
     """The mean loss over all scored cells of a part."""
     total, cells, state = 0.0, 0, None
     for batch in make_batches(prepared, part, size):
-        raw, state = predict(network, batch, prepared.every_step, state)
+        raw, state = predict(network, batch, state)
         n = batch.n_cells
         if n:
             total += n * float(cell_loss(network, raw, batch))

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from trnn_core.data.options import ImportOptions
+from trnn_core.data.readers.blocks import BINARY, check_start
 from trnn_core.data.readers.inputs import Input, find_inputs, read_head
 from trnn_core.data.readers.npz import read_npz, write_npz
 from trnn_core.data.series import RelationalSeries
@@ -59,6 +60,8 @@ def recognise(inputs: list[Input], options: ImportOptions) -> str:
         head = read_head(source, options).removeprefix(b"\xef\xbb\xbf")
         if not head.strip():
             raise TRNNError(f"{source.name}, line 1: the file must hold rows. It is empty.")
+        if not head.startswith(BINARY):
+            check_start(head[:4096], source.name)
         name = next(n for n in FORMATS if _module(n).recognise(head, source.name))
         found.setdefault(name, source.name)
     if len(found) > 1:

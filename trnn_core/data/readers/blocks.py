@@ -14,6 +14,7 @@ from trnn_core.errors import TRNNError
 BLOCK = 4 * 2**20
 LONGEST_LINE = 16 * 2**20
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+BINARY = (b"PK\x03\x04", b"PAR1")  # containers: zip (NPZ, Excel) and Parquet
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -43,7 +44,7 @@ def line_blocks(
 
     >>> import io
     >>> [(b.data, b.first_line) for b in line_blocks(io.BytesIO(b"a\\nbc\\nd"), "x", size=4)]
-    [(b'a\\n', 1), (b'bc\\nd\\n', 2)]
+    [(b'a\\n', 1), (b'bc\\n', 2), (b'd\\n', 3)]
     """
     rest, line, n_read, first = b"", 1, 0, True
     while True:
@@ -60,7 +61,7 @@ def line_blocks(
                     f"{name}, line {line}: a line may have at most {LONGEST_LINE:,} bytes. This one is longer; is it the right file?"
                 )
             continue
-        data = rest + piece[:cut]
+        data = b"".join((rest, memoryview(piece)[:cut]))
         rest = piece[cut:]
         if not piece:
             if not data.strip():

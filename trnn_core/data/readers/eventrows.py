@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +13,10 @@ from pyarrow import csv
 from trnn_core.data.aggregate import Dropped, EventBatch, Example
 from trnn_core.data.readers.blocks import Block
 from trnn_core.data.readers.hashing import combine, hash_texts, mix
+from trnn_core.data.readers.inputs import short
 from trnn_core.errors import TRNNError
 
+R = TypeVar("R")
 NO_DAY = np.int64(np.iinfo(np.int32).min)
 _TEXT = pa.dictionary(pa.int32(), pa.binary())
 
@@ -36,6 +39,12 @@ class EventLayout:
     latin_fallback: bool = False
     needs: tuple[str, ...] = ()
 
+    def names_in(self, text: str) -> tuple[str, ...]:
+        """The actors in a country field: yearly ICEWS files quote them, POLECAT lists several."""
+        pieces = text.split(self.separator) if self.separator else [text]
+        cleaned = dict.fromkeys(p.strip().strip('"').strip() for p in pieces)
+        return tuple(p for p in cleaned if p not in self.missing)
+
 
 @dataclass(frozen=True)
 class ActionRule:
@@ -57,6 +66,8 @@ class Job:
     weigh: bool  # whether intensities are summed
     columns: list[str]  # of the file at hand
     name: str
+    names: dict[bytes, tuple[str, ...]] = field(default_factory=dict)  # what country fields mean
+    labels: dict[bytes, str | None] = field(default_factory=dict)  # what action fields mean
 
     @property
     def needed(self) -> list[str]:
@@ -82,12 +93,13 @@ def events_of(table: pa.Table, first_line: int, job: Job) -> EventBatch:
     dated = _dated(at[layout.date], days, first_line)
     sift.drop(layout.date, days == NO_DAY, "unparseable date", texts)
     labels: dict[str, int] = {}
-    action = _numbered([rule.label(t) for t in decoded(texts[rule.column])], labels)
+    action = _numbered([_remembered(t, job.labels, rule.label) for t in texts[rule.column].to_pylist()], labels)
     sift.drop(rule.column, action < 0, rule.otherwise, texts)
     actors: dict[str, int] = {}
     parts = {}
     for column, role in ((layout.source, "source"), (layout.target, "target")):
-        parts[column] = [_countries(t, layout, actors) for t in decoded(texts[column])]
+        names = [_remembered(t, job.names, layout.names_in) for t in texts[column].to_pylist()]
+        parts[column] = [[actors.setdefault(n, len(actors)) for n in several] for several in names]
         sift.drop(column, np.array([not p for p in parts[column]], bool), f"no {role} country", texts)
     weights = None
     if job.weigh:
@@ -143,7 +155,9 @@ def read_table(block: Block, columns: list[str], needed: list[str], name: str) -
                 f"{name}, line {line}: must have {len(columns)} tab-separated fields as the first line. Got {bad[0].actual_columns}: {bad[0].text[:80]!r}; "
                 "the row is broken, perhaps by a line break or a tab inside a field."
             ) from e
-        raise TRNNError(f"{name}, from line {block.first_line}: cannot be read as tab-separated text ({e}).") from e
+        raise TRNNError(
+            f"{name}, from line {block.first_line}: cannot be read as tab-separated text ({short(e)})."
+        ) from e
 
 
 def _dated(at: np.ndarray, days: np.ndarray, first_line: int) -> dict[int, tuple[int, int]]:
@@ -193,11 +207,11 @@ def _numbered(labels: Sequence[str | None], numbers: dict[str, int]) -> np.ndarr
     return np.array([-1 if a is None else numbers.setdefault(a, len(numbers)) for a in labels], np.int64)
 
 
-def _countries(text: str, layout: EventLayout, actors: dict[str, int]) -> list[int]:
-    """The actors in a country field: yearly ICEWS files quote them, POLECAT lists several."""
-    pieces = text.split(layout.separator) if layout.separator else [text]
-    cleaned = dict.fromkeys(p.strip().strip('"').strip() for p in pieces)
-    return [actors.setdefault(p, len(actors)) for p in cleaned if p not in layout.missing]
+def _remembered(text: bytes, known: dict[bytes, R], work_out: Callable[[str], R]) -> R:
+    """The result for a text, worked out once per import and not once per block."""
+    if text not in known:
+        known[text] = work_out(text.decode(errors="replace"))
+    return known[text]
 
 
 def _number(text: str) -> float:

@@ -66,4 +66,9 @@ def _columns(line: bytes, name: str) -> tuple[list[str], bool]:
     if n not in WIDTHS:
         widths = ", ".join(f"{k} ({v})" for k, v in WIDTHS.items())
         raise TRNNError(f"{name}, line 1: a GDELT event file must have {widths} tab-separated columns. Got {n}.")
-    return [_NAMED.get(i, f"column {i}") for i in range(n)], False
+    return column_names(n), False
+
+
+def column_names(n: int) -> list[str]:
+    """GDELT's own names for the columns that are used, numbers for the others."""
+    return [_NAMED.get(i, f"column {i}") for i in range(n)]

@@ -33,6 +33,11 @@ class Input:
     size: int = 0  # bytes of content where known, else of the file
 
 
+def short(error: object) -> str:
+    """Another library's message on one line, for ours."""
+    return " ".join(str(error).split())[:120]
+
+
 def check_expansion(name: str, packed: int, unpacked: int, max_bytes: int) -> None:
     """Refuse a zip bomb before it unfolds."""
     if unpacked > max_bytes:
@@ -76,7 +81,7 @@ def allowed_path(item: str | Path, root: Path | None) -> Path:
     except (OSError, ValueError, RuntimeError) as e:
         if isinstance(e, TRNNError):
             raise
-        raise TRNNError(f"{str(item)[:100]!r} must be the name of a file. It is not ({e}).") from e
+        raise TRNNError(f"{str(item)[:100]!r} must be the name of a file. It is not ({short(e)}).") from e
     return real
 
 
@@ -123,7 +128,7 @@ def _is_own_container(path: Path) -> bool:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as e:
-        raise TRNNError(f"{path.name}: must be a whole zip file. It is damaged ({e}).") from e
+        raise TRNNError(f"{path.name}: must be a whole zip file. It is damaged ({short(e)}).") from e
     return "[Content_Types].xml" in names or any(n.endswith(".npy") for n in names)
 
 
@@ -159,7 +164,7 @@ def open_input(source: Input, options: ImportOptions) -> Iterator[IO[bytes]]:
             with zipfile.ZipFile(source.path) as archive, archive.open(source.member) as file:
                 yield io.BufferedReader(_Guarded(file, source, options.max_bytes), 1 << 20)  # type: ignore[type-var, arg-type]
     except (zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, NotImplementedError, KeyError) as e:
-        raise TRNNError(f"{source.name}: must unpack without errors. It is damaged or cut short ({e}).") from e
+        raise TRNNError(f"{source.name}: must unpack without errors. It is damaged or cut short ({short(e)}).") from e
     except OSError as e:
         raise TRNNError(f"{source.name}: cannot be read ({e.strerror or e}).") from e
 

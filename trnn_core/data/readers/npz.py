@@ -16,7 +16,7 @@ from typing import IO
 import numpy as np
 
 from trnn_core.data.options import ImportOptions
-from trnn_core.data.readers.inputs import Input, check_expansion
+from trnn_core.data.readers.inputs import Input, check_expansion, short
 from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.errors import TRNNError
 
@@ -57,7 +57,7 @@ def read_npz(path: str | Path, *, max_bytes: int = 4 * 2**30) -> RelationalSerie
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError) as e:
         if isinstance(e, TRNNError):
             raise
-        raise TRNNError(f"{path.name}: must be a whole NPZ file. It is damaged or something else ({e}).") from e
+        raise TRNNError(f"{path.name}: must be a whole NPZ file. It is damaged or something else ({short(e)}).") from e
     return _build(arrays, path)
 
 
@@ -175,7 +175,7 @@ def _read_header(member: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, 
     except TRNNError:
         raise
     except Exception as e:  # the header is parsed as a Python literal: any of its errors means a bad header
-        raise TRNNError(f"{where}: must start with an array header. Got something else ({str(e)[:100]}).") from e
+        raise TRNNError(f"{where}: must start with an array header. Got something else ({short(e)}).") from e
     raise TRNNError(f"{where}: the array format must be version 1 or 2. Got {version}.")
 
 
@@ -189,7 +189,7 @@ def _build(arrays: dict[str, np.ndarray], path: Path) -> RelationalSeries:
     try:
         dates = np.array(labels["dates"], dtype="datetime64[D]")
     except ValueError as e:
-        raise TRNNError(f"{name}: 'dates' must be ISO days such as 2004-01-01. Got something else ({e}).") from e
+        raise TRNNError(f"{name}: 'dates' must be ISO days such as 2004-01-01. Got something else ({short(e)}).") from e
     if not (values.dtype == np.float64 or (values.dtype.kind in "biu" and _largest(values) > EXACT_FLOAT32)):
         values = values.astype(np.float32)
     else:
@@ -221,13 +221,13 @@ def _labels(array: np.ndarray, where: str) -> tuple[str, ...]:
         try:
             return tuple(a.decode() for a in array.tolist())
         except UnicodeDecodeError as e:
-            raise TRNNError(f"{where}: must be UTF-8 text ({e}).") from e
+            raise TRNNError(f"{where}: must be UTF-8 text ({short(e)}).") from e
     if array.dtype.kind == "M":
         return tuple(str(d) for d in array.astype("datetime64[D]"))
     try:
         return tuple(str(a) for a in array.tolist())
     except (UnicodeError, ValueError) as e:  # code points that do not exist
-        raise TRNNError(f"{where}: must be text ({e}).") from e
+        raise TRNNError(f"{where}: must be text ({short(e)}).") from e
 
 
 def _provenance(arrays: dict[str, np.ndarray], name: str) -> Provenance:
@@ -236,7 +236,7 @@ def _provenance(arrays: dict[str, np.ndarray], name: str) -> Provenance:
             raise TRNNError(
                 f"{name}: 'source' must be one JSON text. Got {arrays['source'].dtype} of shape {arrays['source'].shape}."
             )
-        return Provenance.from_json(_labels(arrays["source"].reshape(1), f"{name}, array 'source'")[0])
+        return _checked_provenance(_labels(arrays["source"].reshape(1), f"{name}, array 'source'")[0], name)
     title = name.removesuffix(".npz")
     if "actor_names" in arrays:
         names = _labels(arrays["actor_names"], f"{name}, array 'actor_names'")
@@ -247,6 +247,22 @@ def _provenance(arrays: dict[str, np.ndarray], name: str) -> Provenance:
             )
         return Provenance(title, report={"actor_names": dict(zip(codes, names, strict=True))})
     return Provenance(title)
+
+
+def _checked_provenance(text: str, name: str) -> Provenance:
+    try:
+        source = Provenance.from_json(text)
+    except (TRNNError, RecursionError) as e:
+        raise TRNNError(f"{name}: {str(e) or 'the provenance is nested too deeply'}") from e
+    right = (
+        isinstance(source.title, str) and isinstance(source.licence, str) and isinstance(source.report, dict)
+        and isinstance(source.simulated, bool) and isinstance(source.diagonal, bool) and source.kind in ("count", "value")
+    )  # fmt: skip
+    if not right:
+        raise TRNNError(
+            f"{name}: the provenance must have a title, a kind and a report of the right types. Got {text[:80]!r}."
+        )
+    return source
 
 
 def _guess_kind(series: RelationalSeries, name: str) -> Provenance:

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from trnn_core.data.options import ImportOptions
-from trnn_core.data.readers.blocks import Block, line_blocks
-from trnn_core.data.readers.inputs import Input, check_expansion, open_input
+from trnn_core.data.readers.blocks import Block, check_start, line_blocks
+from trnn_core.data.readers.inputs import Input, check_expansion, open_input, short
 from trnn_core.errors import TRNNError
 
 _TEXT = pa.dictionary(pa.int32(), pa.binary())
@@ -43,6 +43,7 @@ def header_of(source: Input, head: bytes, options: ImportOptions) -> list[str]:
     if head[:4] == b"PK\x03\x04":
         first = next(iter(_excel_rows(source, options)), ())
         return [_cell(c).strip() for c in first]
+    check_start(head[:4096], source.name)
     line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].rstrip(b"\r")
     return _split(line, separator_of(line, source.name), source.name)
 
@@ -80,7 +81,7 @@ def _split(line: bytes, separator: str, name: str) -> list[str]:
             ),
         )
     except (pa.ArrowInvalid, pa.ArrowKeyError) as e:
-        raise TRNNError(f"{name}, line 1: the header cannot be read ({e}).") from e
+        raise TRNNError(f"{name}, line 1: the header cannot be read ({short(e)}).") from e
     if table.num_rows != 1:
         raise TRNNError(f"{name}, line 1: the header must be one line. A quotation mark is left open.")
     return [c[0].as_py().decode(errors="replace").strip() for c in table.columns]
@@ -123,7 +124,7 @@ def _parse(block: Block, separator: str, columns: Sequence[str], needed: list[st
                 f"{name}, line {block.first_line + (bad[0].number or 1) - 1}: must have {len(columns)} fields separated by {_SEPARATORS[separator]} as the header. "
                 f"Got {bad[0].actual_columns}: {bad[0].text[:80]!r}; quote a field that holds the separator."
             ) from e
-        raise TRNNError(f"{name}, from line {block.first_line}: cannot be read as text in columns ({e}).") from e
+        raise TRNNError(f"{name}, from line {block.first_line}: cannot be read as text in columns ({short(e)}).") from e
     if table.num_rows != n_lines:
         _check_quotes(block, name)
         raise TRNNError(
@@ -148,7 +149,7 @@ def _parquet(source: Input) -> parquet.ParquetFile:
         file = parquet.ParquetFile(source.path, thrift_string_size_limit=2**24, thrift_container_size_limit=2**20)
         n_rows = file.metadata.num_rows
     except (pa.ArrowException, OSError, ValueError) as e:
-        raise TRNNError(f"{source.name}: must be a whole Parquet file. It is damaged ({str(e)[:120]}).") from e
+        raise TRNNError(f"{source.name}: must be a whole Parquet file. It is damaged ({short(e)}).") from e
     if n_rows > 1_000_000 + _ROWS_PER_BYTE * source.packed:
         raise TRNNError(
             f"{source.name}: {n_rows:,} rows in {source.packed:,} bytes look like a bomb; the file is not opened."
@@ -171,7 +172,7 @@ def _parquet_batches(source: Input, needed: list[str], options: ImportOptions) -
             if isinstance(e, TRNNError):
                 raise
             raise TRNNError(
-                f"{source.name}, near row {row}: must be a whole Parquet file. It is damaged ({str(e)[:120]})."
+                f"{source.name}, near row {row}: must be a whole Parquet file. It is damaged ({short(e)})."
             ) from e
 
 
@@ -186,7 +187,7 @@ def _as_text(array: pa.Array, where: str) -> pa.Array:
             array = array.cast(pa.string()).cast(pa.binary())
         return pc.fill_null(array, b"").dictionary_encode()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
-        raise TRNNError(f"{where}: must hold text, numbers or dates. Got {kind} ({str(e)[:80]}).") from e
+        raise TRNNError(f"{where}: must hold text, numbers or dates. Got {kind} ({short(e)}).") from e
 
 
 def _excel_batches(source: Input, columns: Sequence[str], needed: list[str], options: ImportOptions) -> Iterator[Rows]:
@@ -226,7 +227,7 @@ def _excel_rows(source: Input, options: ImportOptions) -> Iterator[tuple[Any, ..
         raise
     except Exception as e:  # openpyxl lets every kind of error of zip, XML and its own out
         raise TRNNError(
-            f"{source.name}: must be a whole Excel file (.xlsx). It cannot be read ({type(e).__name__}: {str(e)[:80]})."
+            f"{source.name}: must be a whole Excel file (.xlsx). It cannot be read ({type(e).__name__}: {short(e)})."
         ) from e
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trnn_core.data.options import ImportOptions
-from trnn_core.data.readers.inputs import Input, allowed_path
+from trnn_core.data.readers.inputs import Input, allowed_path, short
 from trnn_core.data.series import PERIODS, QUAD_ACTIONS, Period
 from trnn_core.errors import TRNNError
 
@@ -98,7 +98,7 @@ def _read_side(path: Path) -> dict[str, Any]:
             raise TRNNError(f"{path.name}: a file of labels may have at most 16 MB.")
         given = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
-        raise TRNNError(f"{path.name}: must be a JSON file of labels. It cannot be read ({e}).") from e
+        raise TRNNError(f"{path.name}: must be a JSON file of labels. It cannot be read ({short(e)}).") from e
     lists = isinstance(given, dict) and all(
         isinstance(given.get(k, []), list) and all(isinstance(x, str) for x in given.get(k, []))
         for k in ("actors", "actions")

@@ -42,11 +42,7 @@ class LevelForecaster:
 
     def fit(self, series: RelationalSeries) -> Self:
         """Learn from the whole series given; returns self."""
-        if len(series) < self.min_periods:
-            raise TRNNError(
-                f"The model '{self.name}' needs at least {self.min_periods} periods to learn from. "
-                f"Got {len(series)} instead; choose a longer series or a simpler model."
-            )
+        self.check_length(series)
         panel = Panel.of(series)
         self._labels, self._noise = (series.actors, series.actions), {}
         self._learnt_until = len(series) - int(self.holdout * len(series))
@@ -86,7 +82,7 @@ class LevelForecaster:
         levels = self._levels(panel, origins, step)
         if step not in self._noise:
             self._noise[step] = self._fit_noise(step)
-        return levels, self._noise[step].distribution(levels, panel.activity()[origins])
+        return levels, self._noise[step].distribution(levels, panel.activity[origins])
 
     def _fit_noise(self, step: int) -> Noise:
         """The errors made `step` periods ahead over the recent training periods."""
@@ -99,11 +95,18 @@ class LevelForecaster:
         levels = self._levels(panel, origins, step)
         came, seen = panel.values[origins + step], panel.observed[origins + step] & panel.cells[..., None]
         seen = seen.all(-1) if seen.all(-1).any() else seen.any(-1)
-        level, activity, value = (x[seen] for x in (levels, panel.activity()[origins], came))  # (S, K) each
+        level, activity, value = (x[seen] for x in (levels, panel.activity[origins], came))  # (S, K) each
         if not panel.counts:
             return fit_value_noise(level, activity, value)
         nearby = self._noise.get(step - 1)
         return fit_count_noise(level, activity, value, nearby if isinstance(nearby, CountNoise) else None)
+
+    def check_length(self, series: RelationalSeries) -> None:
+        if len(series) < self.min_periods:
+            raise TRNNError(
+                f"The model '{self.name}' needs at least {self.min_periods} periods to learn from. "
+                f"Got {len(series)} instead; choose a longer series or a simpler model."
+            )
 
     def _check_labels(self, series: RelationalSeries) -> None:
         if self._train is None:

@@ -1,0 +1,172 @@
+"""Recommended: the relational autoregression with a dyad-shared tGRU on top, and a count likelihood; a small ensemble.
+
+The linear model and its negative binomial noise are the highway: the network starts exactly there and learns
+corrections of the log mean and the log size by likelihood, and of the level by squared error. The point forecast is the
+expected log(1 + count) of the corrected distribution.
+
+Dimension letters: O origins, T periods, P pairs, F channels, L steps of a window, N sources, M targets, K actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+import torch
+
+from trnn_core.data.series import Period, RelationalSeries
+from trnn_core.models.baselines.ar import RelationalAR
+from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.channels import Channels
+from trnn_core.models.distributions import Distribution, NegativeBinomial
+from trnn_core.models.dyad_network import DyadNetwork
+from trnn_core.models.dyad_training import Rows, TrainingPlan, train_member
+from trnn_core.models.panel import Panel
+
+_START = 20  # periods before this have hardly any past
+_BLOCK = 16  # periods whose channels are in memory at once
+_BUDGET = 300_000_000  # numbers kept for training; beyond it a random part of the dyads is learnt from
+_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+_CLIP = 6.0
+
+
+class Recommended(LevelForecaster):
+    """tGRU corrections to a relational autoregression, weights shared by all dyads."""
+
+    name = "recommended"
+    min_periods = 60
+
+    def __init__(
+        self,
+        n_members: int = 3,
+        plan: TrainingPlan | None = None,
+        on_epoch: Callable[[int, int, float], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self.n_members, self.plan, self.on_epoch = n_members, plan or TrainingPlan(), on_epoch
+        self.members: list[DyadNetwork] = []
+        self._highway = RelationalAR()
+        self._period: Period = "week"
+        self._centre, self._spread = np.zeros(0), np.ones(0)
+        self._shares: dict[int, float] = {1: 1.0}
+        self._last: tuple[Panel, Channels] | None = None
+
+    def fit(self, series: RelationalSeries) -> Self:
+        self.check_length(series)
+        self._highway = RelationalAR().fit(series)
+        self._period = series.period
+        return super().fit(series)
+
+    def _learn(self, panel: Panel) -> None:
+        self._shares, self._last = {1: 1.0}, None
+        first = min(_START, panel.n_periods // 3)
+        origins = np.arange(first, panel.n_periods - 1)
+        pairs = self._some_pairs(panel, len(origins))
+        inputs, highway = self._inputs(panel, origins, 1, pairs)  # (T, P, F, K), (T, P, 3, K)
+        self._centre, self._spread = inputs.mean((0, 1)), inputs.std((0, 1)) + 1e-3
+        _standardise(inputs, self._centre, self._spread)
+        came = _pick((panel.values if panel.counts else panel.level)[origins + 1], pairs)
+        seen = _pick(panel.observed[origins + 1], pairs)
+        tensors = [torch.from_numpy(np.ascontiguousarray(x)) for x in (inputs, highway, came, seen)]
+        rows = Rows(tensors[0], tensors[1], tensors[2], tensors[3], self._channels(panel).recurrent, panel.counts)
+        self.members = []
+        for member in range(self.n_members):
+            self.members.append(train_member(rows, self.plan, member, self.on_epoch))
+
+    def _levels(self, panel: Panel, origins: np.ndarray, step: int) -> np.ndarray:
+        return self._corrected(panel, origins, step)[2]
+
+    def _predict(self, panel: Panel, origins: np.ndarray, step: int) -> tuple[np.ndarray, Distribution]:
+        if not panel.counts:
+            return super()._predict(panel, origins, step)
+        log_mean, log_size, _ = self._corrected(panel, origins, step)
+        distribution = NegativeBinomial(np.exp(log_mean), np.exp(log_size))
+        return distribution.expected_log1p(), distribution
+
+    def _corrected(self, panel: Panel, origins: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Log mean, log size and level, (O, N, M, K) each; further steps take the share of the correction that held."""
+        if step not in self._shares:
+            self._shares[step] = self._fit_share(step)
+        highway, correction = self._run(panel, origins, step)
+        corrected = highway + self._shares[step] * correction
+        return corrected[..., 0, :], corrected[..., 1, :], corrected[..., 2, :]
+
+    def _run(self, panel: Panel, origins: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """The highway and the members' mean correction, (O, N, M, 3, K) each."""
+        window, pairs = self.plan.window, np.arange(panel.cells.size)
+        recurrent = list(self._channels(panel).recurrent)
+        ways, corrections = [], []
+        for part in np.array_split(origins, -(-len(origins) // _BLOCK)):
+            periods = np.arange(max(part.min() - window + 1, 0), part.max() + 1)
+            inputs, highway = self._inputs(panel, periods, step, pairs)
+            _standardise(inputs, self._centre, self._spread)
+            steps = np.maximum(part[:, None] + np.arange(1 - window, 1), 0) - periods[0]  # (O, L)
+            for at, row in zip(part - periods[0], steps, strict=True):
+                course, now = (
+                    torch.from_numpy(x) for x in (inputs[row][:, :, recurrent].swapaxes(0, 1).copy(), inputs[at])
+                )
+                with torch.no_grad():
+                    outputs = torch.stack([m(course, now) for m in self.members]).double()
+                    outputs[:, :, :2] = 2.0 * torch.tanh(outputs[:, :, :2] / 2.0)
+                ways.append(highway[at])
+                corrections.append(outputs.mean(0).numpy())
+        shape = (len(origins), *panel.cells.shape, 3, panel.level.shape[-1])
+        return np.stack(ways).reshape(shape).astype(float), np.stack(corrections).reshape(shape)
+
+    def _inputs(self, panel: Panel, periods: np.ndarray, step: int, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Channels with the highway's three numbers behind them (T, P, F, K), and the highway (T, P, 3, K)."""
+        channels, inputs, ways = self._channels(panel), [], []
+        for part in np.array_split(periods, -(-len(periods) // _BLOCK)):
+            level, spread = self._highway._predict(panel, part, step)
+            size = spread.size if isinstance(spread, NegativeBinomial) else spread.sd
+            mean = np.log(np.maximum(spread.mean, 1e-9)) if panel.counts else level
+            way = _pick(np.stack([mean, np.log(size), level], axis=-2), pairs).astype(np.float32)
+            inputs.append(np.concatenate([_pick(channels.at(part, step), pairs), way], axis=-2))
+            ways.append(way)
+        return np.concatenate(inputs), np.concatenate(ways)
+
+    def _channels(self, panel: Panel) -> Channels:
+        if self._last is None or self._last[0] is not panel:
+            self._last = (panel, Channels(panel, self._period))
+        return self._last[1]
+
+    def _some_pairs(self, panel: Panel, n_periods: int) -> np.ndarray:
+        """Flat positions of all pairs, or of as many at random as memory allows."""
+        pairs = np.flatnonzero(panel.cells)
+        per_pair = n_periods * (len(self._channels(panel).names) + 3) * panel.level.shape[-1]
+        n_kept = max(50, _BUDGET // per_pair)
+        if n_kept < len(pairs):
+            chosen = np.random.default_rng(self.plan.seed).choice(len(pairs), n_kept, replace=False)
+            pairs = pairs[np.sort(chosen)]
+        return pairs
+
+    def _fit_share(self, step: int) -> float:
+        """How much of a correction still holds `step` periods ahead: the likeliest share over recent training periods."""
+        panel = self._train
+        assert panel is not None
+        last = panel.n_periods - 1 - step
+        origins = np.unique(np.linspace(max(last - 160, min(_START, last)), last, 32).astype(int))
+        highway, correction = self._run(panel, origins, step)
+        use = panel.observed[origins + step] & panel.cells[..., None]
+        came = panel.values[origins + step]
+        losses = []
+        for share in _SHARES:
+            log_mean, log_size, level = np.moveaxis(highway + share * correction, -2, 0)
+            if panel.counts:
+                losses.append(-NegativeBinomial(np.exp(log_mean), np.exp(log_size)).log_probability(came)[use].mean())
+            else:
+                losses.append(((level - panel.level[origins + step]) ** 2)[use].mean())
+        return _SHARES[int(np.argmin(losses))]
+
+
+def _pick(x: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """(T, N, M, ...) -> (T, P, ...) for flat positions of pairs."""
+    return x.reshape(len(x), -1, *x.shape[3:])[:, pairs]
+
+
+def _standardise(inputs: np.ndarray, centre: np.ndarray, spread: np.ndarray) -> None:
+    """In place: training mean 0 and spread 1 per channel and action, held within a few spreads."""
+    inputs -= centre
+    inputs /= spread
+    np.clip(inputs, -_CLIP, _CLIP, out=inputs)
