@@ -11,6 +11,7 @@ import streamlit as st
 from trnn_core.charts.order import Layout, Order, order_actors, place_actors
 from trnn_core.data.readers import read_npz
 from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
 from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
 
@@ -50,7 +51,10 @@ def load_set(name: str) -> RelationalSeries:
 
 def load_file(path: Path) -> RelationalSeries:
     """A series file, read again only when it changed. Series are frozen, so sessions may share one."""
-    about = path.stat()
+    try:
+        about = path.stat()
+    except OSError as e:
+        raise TRNNError(f"The data file {path.name} is not there any more ({e.strerror}); add the data again.") from e
     return _read(str(path), about.st_mtime_ns, about.st_size)
 
 
