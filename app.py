@@ -14,7 +14,7 @@ from ui.page import page, show, simulated_badge
 from ui.pickers import pick_action, show_scores
 from ui.runs_table import runs_table
 from ui.store import data_sets, load_set, run_store, series_of
-from ui.words import about_series, escape, scores_of, trust
+from ui.words import about_series, escape, scores_of, span, trust
 
 
 def main() -> None:
@@ -56,7 +56,7 @@ def headline(run: Run, forecast: RunForecast, series: RelationalSeries) -> None:
             show_scores(scores, forecast.level, narrow=True)
         st.caption(trust(scores, forecast.level, series.period))
         next_steps()
-        st.caption(f"Run **{escape(run.name)}** on {escape(series.source.title)}: {about_series(series)}.")
+        st.caption(f"Run **{escape(run.name)}** on {escape(series.source.title)}, {span(series)}.")
 
 
 def welcome() -> None:
