@@ -66,7 +66,17 @@ def _read(path: str, modified: int, size: int) -> RelationalSeries:
 def series_of(run: Run) -> RelationalSeries:
     """What a run was trained on: the actors and actions its recipe kept."""
     series = load_file(run_store().series_path(run.config["data"]["fingerprint"]))
-    return series.select(actors=run.recipe.data.actors, actions=run.recipe.data.actions)
+    data = run.recipe.data
+    if data.actors is None and data.actions is None:
+        return series
+    return _part(series.fingerprint, data.actors, data.actions, series)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _part(
+    fingerprint: str, actors: tuple[str, ...] | None, actions: tuple[str, ...] | None, _series: RelationalSeries
+) -> RelationalSeries:
+    return _series.select(actors=actors, actions=actions)
 
 
 def positions(series: RelationalSeries, layout: Layout) -> np.ndarray:
