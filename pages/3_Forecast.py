@@ -59,10 +59,12 @@ def draw(forecast: RunForecast, series, shown, step: int, action: int, options: 
             figure, "forecast-heatmap", f"Matrix of {shown.lower()}, {name}", clicks=True, file="forecast-heatmap"
         )
     figure = draw_network(
-        forecast, series, shown, step, action, layout=options.layout, top=options.top, threshold=options.threshold,
+        forecast, series, shown, step, action, layout="chord" if options.view == "Chord" else options.layout, top=options.top, threshold=options.threshold,
         ego=options.ego, kept=options.kept, height=660,
     )  # fmt: skip
-    return show(figure, "forecast-network", f"Network of {shown.lower()}, {name}", clicks=True, file="forecast-network")
+    return show(
+        figure, f"forecast-{options.view}", f"Network of {shown.lower()}, {name}", clicks=True, file="forecast-network"
+    )
 
 
 with page("Forecast"):

@@ -11,8 +11,8 @@ import streamlit as st
 from trnn_core.charts.order import LAYOUTS, ORDERS, Layout, Order
 from ui.forecast_view import SHOWS, Show
 
-View = Literal["Network", "Heatmap"]
-VIEWS: tuple[View, ...] = ("Network", "Heatmap")
+View = Literal["Network", "Heatmap", "Chord"]
+VIEWS: tuple[View, ...] = ("Network", "Heatmap", "Chord")
 LAYOUT_WORDS = {"force": "By ties", "circle": "On a circle"}
 ORDER_WORDS = {"similarity": "Similarity", "activity": "Activity", "name": "Name"}
 ALL = "all countries"
@@ -39,7 +39,7 @@ def pick_show() -> Show:
 def pick_options(actors: Sequence[str]) -> Options:
     view = st.segmented_control(
         "View", VIEWS, default=VIEWS[0], required=True, wrap=True, key="view", bind="query-params",
-        help="Arrows between countries, or a matrix with senders in rows and receivers in columns. Click either for a pair's history.",
+        help="Arrows between countries; a matrix with senders in rows and receivers in columns; or ribbons inside a circle. Click an arrow or a cell for a pair's history.",
     )  # fmt: skip
     with st.popover("Options", icon=":material/tune:"):
         layout = st.selectbox(

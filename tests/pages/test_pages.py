@@ -62,7 +62,7 @@ def test_home_without_a_run_welcomes_and_names_the_data(full, open_page) -> None
 
 
 @pytest.mark.parametrize("shown", ["Forecast", "Last observed", "Expected change", "Uncertainty"])
-@pytest.mark.parametrize("view", ["Network", "Heatmap"])
+@pytest.mark.parametrize("view", ["Network", "Heatmap", "Chord"])
 def test_every_view_of_a_forecast_can_be_drawn(view, shown, full, open_page) -> None:
     app = open_page(FORECAST, run="first", view=view, show=shown)
     is_sound(app)
