@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from trnn_core.cells.base import TensorCell
-from trnn_core.cells.bptt import Walk
+from trnn_core.cells.bptt import Walk, plus
 from trnn_core.cells.checks import check_finite, check_weeks, check_windows
 from trnn_core.cells.gru import TensorGRU
 from trnn_core.cells.lstm import TensorLSTM
@@ -18,6 +18,7 @@ from trnn_core.cells.rnn import TensorRNN
 from trnn_core.models.config import ModelConfig
 from trnn_core.models.losses import check_mask, loss
 from trnn_core.models.readout import OwnOutput, TensorReadout
+from trnn_core.models.threads import deal, map_parts
 
 TILE_ENTRIES = 320_000  # entries of one step's gates that stay in a processor's second-level cache (1.3 MB in float32)
 
@@ -107,22 +108,35 @@ class TensorNetwork(nn.Module):
         self._check_targets(targets, mask, len(weeks), steps.start)
         inputs = self.cell.input_products(self.cell.layout.inward(weeks))
         # The products are a leaf that asks for its gradient, so that the sweep goes back even where W is held fixed.
-        products, sink = inputs.detach().requires_grad_(inputs.requires_grad), torch.zeros_like(inputs)
+        products = inputs.detach().requires_grad_(inputs.requires_grad)
         targets = self.readout.inward(targets)
         counts = None if mask is None else self.readout.inward(mask)
         scale = 1 / max(_n_entries(targets if counts is None else counts, steps, n_windows), 1)
-        total = weeks.new_zeros(())
-        for walk in self._tiles(n_windows, length):
-            raw = self._raw(products, walk._replace(sink=sink), every_step)
-            wanted, counted = (
-                _steps_of(targets, walk, steps),
-                None if counts is None else _steps_of(counts, walk, steps),
-            )
-            part = loss(self.config.likelihood, raw, wanted, counted, "sum", self._log_dispersion()) * scale
-            part.backward()
-            total += part.detach()
+        parameters = [p for p in self.parameters() if p.requires_grad]
+        leaves = [*parameters, products] if products.requires_grad else parameters
+
+        def work(walks: Sequence[Walk]) -> tuple[Tensor, Tensor, list[Tensor | None]]:
+            total, sink = weeks.new_zeros(()), torch.zeros_like(products)
+            grads: list[Tensor | None] = [None] * len(leaves)
+            for walk in walks:
+                raw = self._raw(products, walk._replace(sink=sink), every_step)
+                wanted = _steps_of(targets, walk, steps)
+                counted = None if counts is None else _steps_of(counts, walk, steps)
+                part = loss(self.config.likelihood, raw, wanted, counted, "sum", self._log_dispersion()) * scale
+                grads = list(map(plus, grads, torch.autograd.grad(part, leaves, allow_unused=True)))
+                total += part.detach()
+            return total, sink, grads
+
+        # Dropout draws from one stream of random numbers, so that its windows cannot be worked on at once.
+        n_threads = 1 if self.training and self.config.dropout else torch.get_num_threads()
+        results = map_parts(work, deal(self._tiles(n_windows, length, n_threads), n_threads))
+        total, sink, grads = results[0]
+        for more, more_sink, more_grads in results[1:]:  # in the order of the windows: the same bits every time
+            total, sink, grads = total + more, sink.add_(more_sink), list(map(plus, grads, more_grads))
         if inputs.requires_grad:
             inputs.backward(sink)
+        for parameter, grad in zip(parameters, grads, strict=False):  # the last leaf is `products`
+            parameter.grad = plus(parameter.grad, grad)
         return total
 
     def _check_targets(self, targets: Tensor, mask: Tensor | None, n_weeks: int, first: int) -> None:
@@ -134,9 +148,10 @@ class TensorNetwork(nn.Module):
         counted = torch.cat([torch.zeros_like(targets[:first]), targets[first:]])  # no window ends before `first`
         check_finite(counted, "targets", ("week",))
 
-    def _tiles(self, n_windows: int, length: int) -> list[Walk]:
+    def _tiles(self, n_windows: int, length: int, n_threads: int = 1) -> list[Walk]:
         """Walks over a few windows at a time: as many as keep one step's gates in the processor's cache."""
         size = max(4, TILE_ENTRIES // (len(self.cell.gates) * prod(self.config.hidden_shape)))
+        size = min(size, -(-n_windows // n_threads))
         starts = range(0, n_windows, size)
         return [Walk(length, min(size, n_windows - s), hop=1, start=s) for s in starts]
 

@@ -8,10 +8,11 @@ from trnn_core.training.checkpoints import arrays_to_bytes
 from trnn_core.training.events import Listener, Request
 from trnn_core.training.files import sealed_bytes
 from trnn_core.training.forecasting import finish_run
+from trnn_core.training.networks import network_arrays
 from trnn_core.training.recorder import record
 from trnn_core.training.runs import Run, Status
 from trnn_core.training.store import RunStore
-from trnn_core.training.trainer import fit, network_arrays
+from trnn_core.training.trainer import fit
 
 
 def train_run(
