@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
 from trnn_core.export.forecasts import RunForecast
 from trnn_core.training.runs import Run
 from ui.demo import prepare_demo
@@ -12,13 +14,13 @@ from ui.page import page, show, simulated_badge
 from ui.pickers import pick_action, show_scores
 from ui.runs_table import runs_table
 from ui.store import data_sets, load_set, run_store, series_of
-from ui.words import about_series, escape, scores_of, trust
+from ui.words import about_series, escape, scores_of, span, trust
 
 
 def main() -> None:
     prepare_demo()
     runs = run_store().runs()
-    newest = next(((run, found) for run in runs if (found := read_forecast(run)) is not None), None)
+    newest = next((shown for run in runs if (shown := whole(run)) is not None), None)
     if newest is None:
         welcome()
     else:
@@ -28,8 +30,16 @@ def main() -> None:
         runs_table(runs[:8])
 
 
-def headline(run: Run, forecast: RunForecast) -> None:
-    series = series_of(run)
+def whole(run: Run) -> tuple[Run, RunForecast, RelationalSeries] | None:
+    """A run with its forecast and its data; a damaged or unfinished one does not keep the others from the reader."""
+    try:
+        forecast = read_forecast(run)
+        return None if forecast is None else (run, forecast, series_of(run))
+    except TRNNError:
+        return None
+
+
+def headline(run: Run, forecast: RunForecast, series: RelationalSeries) -> None:
     picture, words = st.columns([3, 2], gap="large")
     with picture:
         action = pick_action(forecast.actions)
@@ -46,7 +56,7 @@ def headline(run: Run, forecast: RunForecast) -> None:
             show_scores(scores, forecast.level, narrow=True)
         st.caption(trust(scores, forecast.level, series.period))
         next_steps()
-        st.caption(f"Run **{escape(run.name)}** on {escape(series.source.title)}: {about_series(series)}.")
+        st.caption(f"Run **{escape(run.name)}** on {escape(series.source.title)}, {span(series)}.")
 
 
 def welcome() -> None:

@@ -19,7 +19,7 @@ def main() -> None:
     runs = [run for run in run_store().runs() if (run.folder / "forecast.npz").exists()]
     if not runs:
         empty("There is no forecast yet: train a network first.", "pages/2_Train.py", "Train a network", ":material/model_training:")  # fmt: skip
-    where, when, how = st.columns([3, 3, 4], vertical_alignment="bottom")
+    where, when, what, badge = st.columns([6, 6, 4, 3], vertical_alignment="bottom")
     with where:
         run = pick_run(runs)
     forecast = read_forecast(run)
@@ -27,12 +27,13 @@ def main() -> None:
     series = series_of(run)
     with when:
         step = pick_step(forecast.dates, series.period)
-    with how, st.container(horizontal=True, vertical_alignment="bottom"):
-        options = pick_options(forecast.actors)
+    with what:
+        shown = pick_show()
+    with badge:
         simulated_badge(forecast.simulated)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         action = forecast.actions.index(pick_action(forecast.actions))
-        shown = pick_show()
+        options = pick_options(forecast.actors)
     picture, side = st.columns([3, 2], gap="medium")
     with picture:
         clicked = draw(forecast, series, shown, step, action, options)
@@ -58,10 +59,12 @@ def draw(forecast: RunForecast, series, shown, step: int, action: int, options: 
             figure, "forecast-heatmap", f"Matrix of {shown.lower()}, {name}", clicks=True, file="forecast-heatmap"
         )
     figure = draw_network(
-        forecast, series, shown, step, action, layout=options.layout, top=options.top, threshold=options.threshold,
+        forecast, series, shown, step, action, layout="chord" if options.view == "Chord" else options.layout, top=options.top, threshold=options.threshold,
         ego=options.ego, kept=options.kept, height=660,
     )  # fmt: skip
-    return show(figure, "forecast-network", f"Network of {shown.lower()}, {name}", clicks=True, file="forecast-network")
+    return show(
+        figure, f"forecast-{options.view}", f"Network of {shown.lower()}, {name}", clicks=True, file="forecast-network"
+    )
 
 
 with page("Forecast"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -49,7 +50,7 @@ def one_week(series: RelationalSeries, playing: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         action = series.actions.index(pick_action(series.actions))
         view = st.segmented_control(
-            "View", ("Heatmap", "Network"), default="Heatmap", required=True, key="data_view", bind="query-params",
+            "View", ("Heatmap", "Network"), default="Heatmap", required=True, wrap=True, key="data_view", bind="query-params",
             help="A matrix with senders in rows and receivers in columns, or arrows between countries.",
         )  # fmt: skip
     left, right = st.columns([1, 1], gap="medium")
@@ -79,7 +80,7 @@ def week_picture(series: RelationalSeries, t: int, action: int, view: str) -> tu
 
 
 def pair_picture(series: RelationalSeries, clicked: tuple[int, int] | None, action: int) -> None:
-    top = busiest_pairs(series, 1).iloc[0]
+    top = _busiest(series.fingerprint, series).iloc[0]
     for key, name in (("sender", top["source"]), ("receiver", top["target"])):
         if st.session_state.get(key) not in series.actors:
             st.session_state[key] = name
@@ -99,13 +100,13 @@ def figures(series: RelationalSeries) -> None:
     unit = "events" if series.source.kind == "count" else "sum of values"
     who, whom, facts = st.columns([3, 3, 2], gap="medium")
     with who:
-        table = most_active(series)
+        table = _active(series.fingerprint, series)
         show(
             ranking(list(table["actor"]), list(table["sent"]), "Most active senders", unit=unit, simulated=series.source.simulated, dark=is_dark()),
             "senders", "The most active senders",
         )  # fmt: skip
     with whom:
-        pairs = busiest_pairs(series)
+        pairs = _busiest(series.fingerprint, series)
         names = [f"{s} → {t}" for s, t in zip(pairs["source"], pairs["target"], strict=True)]
         show(
             ranking(names, list(pairs["total"]), "Busiest pairs", unit=unit, simulated=series.source.simulated, dark=is_dark()),
@@ -115,6 +116,16 @@ def figures(series: RelationalSeries) -> None:
         st.metric("Cells that are zero", f"{part['zero']:.1%}", border=True, help="Of all observed cells between two different countries: how often nothing happened.")  # fmt: skip
         st.metric("Cells not observed", f"{part['missing']:.1%}", border=True, help="Missing is not zero: these cells are left out of training and scores.")  # fmt: skip
         st.metric("Fingerprint", series.fingerprint[:8], border=True, help="The first characters of the SHA-256 of the content; a run remembers it.")  # fmt: skip
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _busiest(fingerprint: str, _series: RelationalSeries) -> pd.DataFrame:
+    return busiest_pairs(_series)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _active(fingerprint: str, _series: RelationalSeries) -> pd.DataFrame:
+    return most_active(_series)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

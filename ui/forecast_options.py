@@ -11,8 +11,8 @@ import streamlit as st
 from trnn_core.charts.order import LAYOUTS, ORDERS, Layout, Order
 from ui.forecast_view import SHOWS, Show
 
-View = Literal["Network", "Heatmap"]
-VIEWS: tuple[View, ...] = ("Network", "Heatmap")
+View = Literal["Network", "Heatmap", "Chord"]
+VIEWS: tuple[View, ...] = ("Network", "Heatmap", "Chord")
 LAYOUT_WORDS = {"force": "By ties", "circle": "On a circle"}
 ORDER_WORDS = {"similarity": "Similarity", "activity": "Activity", "name": "Name"}
 ALL = "all countries"
@@ -30,17 +30,16 @@ class Options:
 
 
 def pick_show() -> Show:
-    chosen = st.segmented_control(
-        "Show", SHOWS, default=SHOWS[0], required=True, key="show", bind="query-params",
+    return st.selectbox(
+        "Show", SHOWS, key="show", bind="query-params",
         help="The expected figure; what was last observed; the difference of the two; or how wide the interval is.",
     )  # fmt: skip
-    return chosen or SHOWS[0]
 
 
 def pick_options(actors: Sequence[str]) -> Options:
     view = st.segmented_control(
-        "View", VIEWS, default=VIEWS[0], required=True, key="view", bind="query-params",
-        help="Arrows between countries, or a matrix with senders in rows and receivers in columns. Click either for a pair's history.",
+        "View", VIEWS, default=VIEWS[0], required=True, wrap=True, key="view", bind="query-params",
+        help="Arrows between countries; a matrix with senders in rows and receivers in columns; or ribbons inside a circle. Click an arrow or a cell for a pair's history.",
     )  # fmt: skip
     with st.popover("Options", icon=":material/tune:"):
         layout = st.selectbox(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from trnn_core.charts.chord import chord
 from trnn_core.charts.heatmap import Kind, heatmap
 from trnn_core.charts.lines import Fan, dyad_history, unit_of
 from trnn_core.charts.network import network, strongest
@@ -67,13 +68,14 @@ def draw_network(
     step: int,
     action: int,
     *,
-    layout: Layout = "force",
+    layout: Layout | Literal["chord"] = "force",
     top: int | None = 60,
     threshold: float | None = None,
     ego: int | None = None,
     kept: list[int] | None = None,
     height: int = 620,
 ) -> go.Figure:
+    """Arrows between places, or ribbons inside a circle (`layout` "chord"), of the strongest relations."""
     matrix, kind = matrix_of(forecast, show, step, action)
     if kept is not None:
         hidden = np.setdiff1d(np.arange(len(matrix)), kept)
@@ -82,12 +84,16 @@ def draw_network(
         matrix[:, hidden] = 0
     title, when = title_of(forecast, show, step, action, series.period)
     edges = strongest(matrix, top=top, threshold=threshold, ego=ego)
+    about: dict[str, Any] = {
+        "edges": edges, "kind": kind, "unit": unit_of(series), "simulated": forecast.simulated, "dark": is_dark(), "height": height
+    }  # fmt: skip
     meaning = "orange: more, blue: less than last observed" if kind == "change" else "thicker and darker: more"
-    return network(
-        matrix, forecast.actors, positions(series, layout), title, edges=edges, kind=kind, unit=unit_of(series),
-        subtitle=f"{when} · {len(edges)} strongest relations · {meaning}", simulated=forecast.simulated,
-        dark=is_dark(), height=height,
-    )  # fmt: skip
+    if layout == "chord":
+        meaning = meaning if kind == "change" else "wide at the sender, coloured by it"
+        about["subtitle"] = f"{when} · {len(edges)} strongest relations · {meaning}"
+        return chord(matrix, forecast.actors, title, order=order(series, "similarity"), **about)
+    about["subtitle"] = f"{when} · {len(edges)} strongest relations · {meaning}"
+    return network(matrix, forecast.actors, positions(series, layout), title, **about)
 
 
 def draw_heatmap(

@@ -17,7 +17,14 @@ ACTION_HELP = (
 
 def pick_action(actions: Sequence[str]) -> str:
     chosen = st.segmented_control(
-        "Action", actions, default=actions[0], required=True, key="action", help=ACTION_HELP, bind="query-params"
+        "Action",
+        actions,
+        default=actions[0],
+        required=True,
+        wrap=True,
+        key="action",
+        help=ACTION_HELP,
+        bind="query-params",
     )
     return chosen or actions[0]
 

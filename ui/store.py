@@ -11,6 +11,7 @@ import streamlit as st
 from trnn_core.charts.order import Layout, Order, order_actors, place_actors
 from trnn_core.data.readers import read_npz
 from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
 from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
 
@@ -50,7 +51,10 @@ def load_set(name: str) -> RelationalSeries:
 
 def load_file(path: Path) -> RelationalSeries:
     """A series file, read again only when it changed. Series are frozen, so sessions may share one."""
-    about = path.stat()
+    try:
+        about = path.stat()
+    except OSError as e:
+        raise TRNNError(f"The data file {path.name} is not there any more ({e.strerror}); add the data again.") from e
     return _read(str(path), about.st_mtime_ns, about.st_size)
 
 
@@ -62,7 +66,17 @@ def _read(path: str, modified: int, size: int) -> RelationalSeries:
 def series_of(run: Run) -> RelationalSeries:
     """What a run was trained on: the actors and actions its recipe kept."""
     series = load_file(run_store().series_path(run.config["data"]["fingerprint"]))
-    return series.select(actors=run.recipe.data.actors, actions=run.recipe.data.actions)
+    data = run.recipe.data
+    if data.actors is None and data.actions is None:
+        return series
+    return _part(series.fingerprint, data.actors, data.actions, series)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _part(
+    fingerprint: str, actors: tuple[str, ...] | None, actions: tuple[str, ...] | None, _series: RelationalSeries
+) -> RelationalSeries:
+    return _series.select(actors=actors, actions=actions)
 
 
 def positions(series: RelationalSeries, layout: Layout) -> np.ndarray:

@@ -28,7 +28,7 @@ def pick_preset() -> tuple[Recipe, str]:
     given = uploaded_recipe()
     names = [*([OWN] if given else []), *PRESETS]
     chosen = st.segmented_control(
-        "Preset", names, default=names[0], required=True, key="preset", bind="query-params",
+        "Preset", names, default=names[0], required=True, wrap=True, key="preset", bind="query-params",
         help="A whole set of settings to begin with; change any of them below.",
     ) or names[0]  # fmt: skip
     words = PRESET_WORDS.get(chosen, "the settings of the recipe file you gave")

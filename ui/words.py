@@ -29,10 +29,11 @@ def escape(text: str) -> str:
 
 
 def about_series(series: RelationalSeries) -> str:
-    return (
-        f"{len(series.actors)} countries, {len(series.actions)} actions, {len(series):,} {series.period}s, "
-        f"{series.dates[0].item():%d %b %Y} to {series.dates[-1].item():%d %b %Y}"
-    )
+    return f"{len(series.actors)} countries, {len(series.actions)} actions, {len(series):,} {series.period}s, {span(series)}"
+
+
+def span(series: RelationalSeries) -> str:
+    return f"{series.dates[0].item():%d %b %Y} to {series.dates[-1].item():%d %b %Y}"
 
 
 def duration(seconds: float | None) -> str:

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 from trnn_core.charts.bars import before_after, ranking
+from trnn_core.charts.chord import chord
 from trnn_core.charts.heatmap import heatmap
 from trnn_core.charts.lines import Fan, activity, best_epoch, dyad_history, loss_curve
 from trnn_core.charts.network import Edge, network, strongest
@@ -35,6 +36,7 @@ CHARTS = {
         week(s) - 2, s.actors, "C", kind="change", simulated=s.source.simulated, dark=d
     ),
     "network": lambda s, d: network(week(s), s.actors, place_actors(s), "N", simulated=s.source.simulated, dark=d),
+    "chord": lambda s, d: chord(week(s), s.actors, "K", order=range(6), simulated=s.source.simulated, dark=d),
     "activity": lambda s, d: activity(s, dark=d, mark=3),
     "dyad history": lambda s, d: dyad_history(s, 0, 1, 0, fan=fan(s), dark=d),
     "loss": lambda s, d: loss_curve(HISTORY, simulated=s.source.simulated, dark=d),
@@ -153,3 +155,14 @@ def test_nan_is_never_the_best_epoch() -> None:
 def test_a_loss_curve_of_a_run_that_has_only_begun_is_drawn() -> None:
     empty = pd.DataFrame({"epoch": [], "train_loss": [], "val_loss": []})
     assert loss_curve(empty, simulated=False).layout.title.text == "<b>Loss</b>"
+
+
+def test_chords_have_a_ribbon_per_relation_and_arcs_as_long_as_activity() -> None:
+    matrix = np.array([[0.0, 6.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    figure = chord(matrix, ["A", "B", "C"], "K", order=[0, 1, 2], simulated=False)
+    handles = next(t for t in figure.data if t.customdata is not None)
+    assert sorted(map(tuple, handles.customdata)) == [(0, 1), (1, 0)]
+    assert len([t for t in figure.data if t.fill == "toself"]) == 2 + 2  # ribbons and arcs
+    assert list(figure.data[-1].text) == ["A", "B"]  # C has nothing to show
+    with pytest.raises(TRNNError, match="2 x 2"):
+        chord(matrix, ["A", "B"], "K", order=[0, 1], simulated=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import DATA, FORECAST, HOME, TRAIN
+from tests.pages.conftest import DATA, FORECAST, HOME, ROOT, TRAIN
 from trnn_core.training.runs import load_run
 from trnn_core.training.store import RunStore
 
@@ -62,7 +62,7 @@ def test_home_without_a_run_welcomes_and_names_the_data(full, open_page) -> None
 
 
 @pytest.mark.parametrize("shown", ["Forecast", "Last observed", "Expected change", "Uncertainty"])
-@pytest.mark.parametrize("view", ["Network", "Heatmap"])
+@pytest.mark.parametrize("view", ["Network", "Heatmap", "Chord"])
 def test_every_view_of_a_forecast_can_be_drawn(view, shown, full, open_page) -> None:
     app = open_page(FORECAST, run="first", view=view, show=shown)
     is_sound(app)
@@ -97,7 +97,8 @@ def test_a_damaged_run_does_not_hide_the_others(full, open_page) -> None:
     store = RunStore(full / "runs")
     run = store.get("first")
     other = store.create(run.recipe, store.series(run), run_id="second", state="stopped")
-    (other.folder / "config.json").write_text("{not json")
+    for copy in other.folder.glob("config*.json"):
+        copy.write_text("{not json")
     for path in (HOME, TRAIN, FORECAST):
         app = open_page(path)
         assert not app.exception
@@ -161,3 +162,24 @@ def test_the_explorer_shows_the_week_in_hand(full, open_page) -> None:
     slider.set_value(slider.options[10])
     app.run()
     is_sound(app)
+
+
+def test_a_run_whose_data_is_gone_is_told_and_does_not_hide_the_rest(full, open_page) -> None:
+    for path in (full / "runs" / ".data").glob("*.npz"):
+        path.unlink()
+    app = open_page(HOME)
+    is_sound(app)
+    assert app.title[0].value == "Forecast relations between countries"
+    app = open_page(FORECAST)
+    assert not app.exception
+    assert "is not there any more" in app.error[0].value
+
+
+def test_the_demo_that_is_shipped_fills_the_first_screen(tmp_path, monkeypatch, open_page) -> None:
+    monkeypatch.setenv("TRNN_DATA", str(ROOT / "data"))
+    monkeypatch.setenv("TRNN_RUNS", str(tmp_path / "runs"))
+    app = open_page(HOME)
+    is_sound(app)
+    assert load_run("demo", tmp_path / "runs").verify() == []
+    assert "Simulated data" in words(app) and "Largest expected rise" in words(app)
+    assert float(app.metric[0].value.rstrip("%")) > 0  # better than repeating the last week

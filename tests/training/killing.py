@@ -19,9 +19,10 @@ from trnn_core.training.checkpoints import arrays_to_bytes, list_epochs, load_ch
 from trnn_core.training.config import Recipe
 from trnn_core.training.events import EpochDone, Event
 from trnn_core.training.files import TEMPORARY, sha256
+from trnn_core.training.networks import network_arrays
 from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
-from trnn_core.training.trainer import fit, network_arrays
+from trnn_core.training.trainer import fit
 
 ROOT = Path(__file__).resolve().parents[2]
 

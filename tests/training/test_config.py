@@ -68,6 +68,7 @@ def test_changed_reads_what_a_person_types():
     assert recipe.model.hidden_shape == (14, 14, 4)
     assert recipe.train.epochs == 50 and recipe.train.clip_norm is None
     assert recipe.data.diagonal is True and recipe.data.slices == ("direct", "reciprocal")
+    assert recipe.changed(**{"data.actors": "Korea, South; Japan"}).data.actors == ("Korea, South", "Japan")
     for name, words in (("epochs", "named data.NAME"), ("train.epoch", "did you mean 'train.epochs'"), ("runs.x", "named data.NAME")):  # fmt: skip
         with pytest.raises(TRNNError, match=words):
             recipe.changed(**{name: "3"})

@@ -14,6 +14,7 @@ from trnn_core.training.config import Recipe
 from trnn_core.training.demo import ensure_demo, ship_demo
 from trnn_core.training.execute import train_run
 from trnn_core.training.forecasting import fit_errors
+from trnn_core.training.networks import network_arrays
 from trnn_core.training.predictor import Predictor
 from trnn_core.training.restore import extend_forecast, load_network
 from trnn_core.training.store import RunStore
@@ -102,8 +103,6 @@ def test_every_likelihood_forecasts(small_series, tmp_path, likelihood):
 def test_the_same_recipe_on_the_same_data_gives_the_same_run(done, tmp_path):
     _, run, series = done
     again = fit(series, run.recipe)
-    from trnn_core.training.trainer import network_arrays
-
     assert arrays_to_bytes(network_arrays(again.network)) == run.read_checked("weights.safetensors")
 
 
@@ -123,3 +122,12 @@ def test_the_demo_run_is_put_into_a_store_once(done, tmp_path):
     with pytest.raises(TRNNError, match="Only a finished"):
         store.create(SMALL, series, run_id="fresh")
         ship_demo(store, "fresh", shipped)
+
+
+def test_the_shipped_demo_run_is_whole_and_belongs_to_the_shipped_data(tmp_path):
+    store = RunStore(tmp_path)
+    run = ensure_demo(store)
+    assert run is not None and run.verify() == [] and run.status().state == "finished"
+    assert run.config["data"]["simulated"] is True and run.disk_usage() < 1_500_000
+    _, prepared = load_network(store, run)  # the series is there, and the weights fit
+    assert prepared.series.shape[0] == run.config["data"]["shape"][0]

@@ -13,8 +13,9 @@ from trnn_core.training.checkpoints import arrays_to_bytes, list_epochs
 from trnn_core.training.config import Recipe
 from trnn_core.training.events import EpochDone, Event
 from trnn_core.training.execute import train_run
+from trnn_core.training.networks import network_arrays
 from trnn_core.training.store import RunStore
-from trnn_core.training.trainer import fit, network_arrays
+from trnn_core.training.trainer import fit
 
 OPTIMISERS = ("adam", "adamw", "sgd", "rmsprop")
 

@@ -147,6 +147,14 @@ def test_a_flipped_bit_anywhere_in_a_finished_run_is_noticed(trained, name):
     assert trained.get("done").verify() == []
 
 
+def test_a_run_with_damaged_settings_lives_on_their_copy(store, small_series):
+    run = store.create(TINY, small_series, run_id="hurt")
+    (run.folder / "config.json").write_bytes(b"{}")
+    hurt = store.get("hurt")
+    assert hurt.recipe.train == TINY.train and any("config.json" in problem for problem in hurt.verify())
+    assert [r.run_id for r in store.runs()] == ["hurt"]
+
+
 def test_a_torn_last_line_is_left_out():
     rows = [{"epoch": 1, "train_loss": 0.5}, {"epoch": 2, "train_loss": 0.4}]
     whole = "".join(json.dumps(r) + "\n" for r in rows).encode()

@@ -158,12 +158,11 @@ def loss_curve(
         type="log" if log else "linear",
         title="loss (l)" + (", log scale" if log else ""),
         exponentformat="power",
-        dtick="D2" if log else None,
     )
     figure.update_xaxes(title="epoch", rangemode="tozero")
     if not len(history):
         figure.add_annotation(text="waiting for the first epoch", showarrow=False, font={"color": colours.faint})
-        figure.update_yaxes(type="linear", showticklabels=False, dtick=None)
+        figure.update_yaxes(type="linear", showticklabels=False)
         figure.update_xaxes(showticklabels=False)
     finish(figure, "Loss", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 84))
     figure.update_layout(uirevision="loss")

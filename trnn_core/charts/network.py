@@ -93,7 +93,7 @@ def _radii(activity: np.ndarray, n: int) -> np.ndarray:
     return (8 + 22 * share**1.5) * (1.0 if n <= 40 else 0.55)
 
 
-def _curve(a: np.ndarray, b: np.ndarray, points: int = 18) -> np.ndarray:
+def _curve(a: np.ndarray, b: np.ndarray, points: int = 41) -> np.ndarray:
     """A quadratic Bezier from a to b that leans to the right of its way: (points, 2)."""
     across = np.array([b[1] - a[1], a[0] - b[0]])
     bend = (a + b) / 2 + BEND * across
@@ -131,7 +131,7 @@ def _arrows(
             lines, heads, angles = [], [], []
             for e in chosen:
                 path = _curve(positions[e.source], positions[e.target])
-                left = np.linalg.norm(path - positions[e.target], axis=1) > (radii[e.target] / 2 + 5) * pixel
+                left = np.linalg.norm(path - positions[e.target], axis=1) > (radii[e.target] / 2 + 4) * pixel
                 path = path[left] if left.sum() > 2 else path
                 lines.append(np.vstack([path, [[np.nan, np.nan]]]))
                 heads.append(path[-1])

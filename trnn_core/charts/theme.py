@@ -115,6 +115,48 @@ def number(x: float, signed: bool = False) -> str:
     return f"{sign}{x:,.{digits}f}"
 
 
+def _template(colours: Palette) -> go.layout.Template:
+    """All that does not change from chart to chart, made once: setting it piece by piece costs plotly 20 ms a chart."""
+    axis = {
+        "gridcolor": colours.grid,
+        "linecolor": colours.grid,
+        "zerolinecolor": colours.grid,
+        "color": colours.faint,
+        "automargin": True,
+        "title": {"font": {"size": 13, "color": colours.faint}, "standoff": 8},
+    }
+    return go.layout.Template(
+        layout={
+            "title": {
+                "font": {"size": 17, "color": colours.ink},
+                "subtitle": {"font": {"size": 13, "color": colours.faint}},
+                "x": 0,
+                "xref": "container",
+                "xanchor": "left",
+                "y": 1,
+                "yref": "container",
+                "yanchor": "top",
+                "pad": {"t": 10, "l": 4},
+            },
+            "font": {"family": FONT, "size": 13, "color": colours.ink},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "hoverlabel": {
+                "bgcolor": colours.ground,
+                "bordercolor": colours.grid,
+                "font": {"color": colours.ink, "family": FONT, "size": 13},
+            },
+            "legend": {"orientation": "h", "x": 0, "yanchor": "top", "font": {"color": colours.ink}},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colours.faint, "activecolor": colours.ink},
+            "xaxis": axis,
+            "yaxis": axis,
+        }
+    )
+
+
+TEMPLATES = {False: _template(LIGHT), True: _template(DARK)}
+
+
 def finish(
     figure: go.Figure,
     title: str,
@@ -128,47 +170,16 @@ def finish(
     """Title, mark for simulated data, fonts and grounds: the same on every chart. Margin: left, right, top, bottom."""
     if not title:
         raise TRNNError("Every chart needs a title.")
-    colours = palette(dark)
-    note = " · ".join(part for part in (plain(subtitle), "SIMULATED data" if simulated else "") if part)
+    note = " · ".join(part for part in ("SIMULATED data" if simulated else "", plain(subtitle)) if part)
     left, right, top, bottom = margin
+    figure.layout.template = TEMPLATES[dark]
     figure.update_layout(
-        title={
-            "text": f"<b>{plain(title)}</b>",
-            "subtitle": {"text": note, "font": {"size": 13, "color": colours.faint}},
-            "font": {"size": 17, "color": colours.ink},
-            "x": 0,
-            "xref": "container",
-            "xanchor": "left",
-            "y": 1,
-            "yref": "container",
-            "yanchor": "top",
-            "pad": {"t": 10, "l": 4},
-            "automargin": False,
-        },
-        font={"family": FONT, "size": 13, "color": colours.ink},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
+        title={"text": f"<b>{plain(title)}</b>", "subtitle": {"text": note}},
         height=height,
         margin={"l": left, "r": right, "t": top, "b": bottom},
-        hoverlabel={
-            "bgcolor": colours.ground,
-            "bordercolor": colours.grid,
-            "font": {"color": colours.ink, "family": FONT, "size": 13},
-        },
-        legend={"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"color": colours.ink}},
-        modebar={"bgcolor": "rgba(0,0,0,0)", "color": colours.faint, "activecolor": colours.ink},
+        legend_y=-50 / max(height - top - bottom, 100),
         meta={"simulated": simulated},
     )
-    axis = {
-        "gridcolor": colours.grid,
-        "linecolor": colours.grid,
-        "zerolinecolor": colours.grid,
-        "color": colours.faint,
-        "automargin": True,
-        "title": {"font": {"size": 13, "color": colours.faint}, "standoff": 8},
-    }
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
     return figure
 
 

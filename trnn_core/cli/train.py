@@ -66,7 +66,8 @@ def _created(store: RunStore, args: argparse.Namespace) -> Run:
     if expected and expected != series.fingerprint:
         print(f"Note: the recipe was made on other data ({expected[:12]}...) than {args.data} ({series.fingerprint[:12]}...).", file=sys.stderr)  # fmt: skip
     recipe = changed(recipe, args.settings).changed(**{"data.path": str(args.data)})
-    found = store.create(recipe, series, run_id=args.run_id, name=args.name, tags=args.tag)
+    state = "queued" if args.queue else "paused"  # a worker takes what is queued; this one is ours
+    found = store.create(recipe, series, run_id=args.run_id, name=args.name, tags=args.tag, state=state)
     if args.queue:
         jobs.add_ticket(store, found.run_id)
     return found

@@ -188,14 +188,15 @@ GROUPS: dict[str, type[BaseModel]] = {"data": DataConfig, "model": ModelConfig, 
 
 
 def _parse(value: Any, current: Any, group: type[BaseModel], key: str) -> Any:
-    """A setting typed on the command line: commas make lists, 'none' takes an optional setting away."""
+    """A setting typed on the command line: commas (or semicolons) make lists, 'none' takes an optional setting away."""
     if not isinstance(value, str):
         return value
     annotation = str(group.model_fields[key].annotation)
     if value.strip().lower() == "none" and "None" in annotation:
         return None
     if isinstance(current, (tuple, list)) or "tuple" in annotation:
-        return tuple(part.strip() for part in value.split(",") if part.strip())
+        separator = ";" if ";" in value else ","  # "Korea, South;Japan"
+        return tuple(part.strip() for part in value.split(separator) if part.strip())
     return value
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from trnn_core.data.windows import Part
+from trnn_core.training.networks import part_loss
 from trnn_core.training.predictor import Predictor
 from trnn_core.training.runs import Run
-from trnn_core.training.trainer import Fitted, part_loss
+from trnn_core.training.trainer import Fitted
 
 HORIZON = 8
 LEVEL = 0.9

@@ -82,7 +82,8 @@ class Optimiser:
         )
 
     def _decayed(self, names: list[str]) -> tuple[list[Tensor], list[Tensor]]:
-        weights, gradients = [self.parameters[name] for name in names], self._gradients(names)
+        weights: list[Tensor] = [self.parameters[name] for name in names]
+        gradients = self._gradients(names)
         if self.config.weight_decay:
             gradients = list(torch._foreach_add(gradients, weights, alpha=self.config.weight_decay))
         return weights, gradients
@@ -103,7 +104,7 @@ class Optimiser:
         torch._foreach_addcmul_(squares, gradients, gradients, value=1 - SMOOTHING)
         scale = torch._foreach_sqrt(squares)
         torch._foreach_add_(scale, EPSILON)
-        step = torch._foreach_div(gradients, scale)
+        step = list(torch._foreach_div(gradients, scale))
         if self.config.momentum:
             buffers = self._moment("momentum", names)
             torch._foreach_mul_(buffers, self.config.momentum)
@@ -126,9 +127,9 @@ class Optimiser:
 def rate(config: TrainConfig, epoch: int, drops: int = 0) -> float:
     """The learning rate of an epoch (from 1): a function of the epoch, and for 'plateau' of the drops so far.
 
-    >>> cosine = TrainConfig(epochs=11, learning_rate=1.0, schedule="cosine", schedule_factor=0.0)
+    >>> cosine = TrainConfig(epochs=11, learning_rate=1.0, schedule="cosine", schedule_factor=0.1)
     >>> [round(rate(cosine, e), 3) for e in (1, 6, 11)]
-    [1.0, 0.5, 0.0]
+    [1.0, 0.55, 0.1]
     """
     if epoch <= config.warmup:
         return config.learning_rate * epoch / (config.warmup + 1)

@@ -59,7 +59,7 @@ class Recorder:
                 "loss": event.loss,
             }
         elif isinstance(event, Started):
-            self.write_status(state="running", message="; ".join(self.repairs))
+            self.write_status(state="running", message="; ".join(self.repairs), n_windows=event.n_windows)
 
     def _epoch(self, event: EpochDone) -> None:
         line = json.dumps(event.row, allow_nan=False)

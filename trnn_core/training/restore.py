@@ -11,11 +11,11 @@ import torch
 from trnn_core.errors import TRNNError
 from trnn_core.models.network import TensorNetwork
 from trnn_core.training.forecasting import make_forecast, validation_errors
+from trnn_core.training.networks import build_network, set_network
 from trnn_core.training.predictor import Predictor
 from trnn_core.training.prepare import Prepared, prepare
 from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
-from trnn_core.training.trainer import build_network, set_network
 
 
 def load_network(store: RunStore, run: Run) -> tuple[TensorNetwork, Prepared]:

@@ -29,8 +29,9 @@ State = Literal[
     "queued", "running", "paused", "stopped", "finished", "cancelled", "failed", "diverged", "interrupted", "damaged"
 ]
 ENDED = ("stopped", "finished", "cancelled", "failed", "diverged")
-RESUMABLE = ("paused", "stopped", "cancelled", "failed", "interrupted")
+RESUMABLE = ("paused", "stopped", "cancelled", "failed", "interrupted", "damaged")
 HISTORY_COLUMNS = ("epoch", "train_loss", "val_loss", "regulariser", "lr", "grad_norm", "seconds")
+CONFIG_COPY = "config.copy.json"  # without its settings a run is lost; the weights have older checkpoints
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 
 
@@ -55,6 +56,7 @@ class Status:
     best_val_loss: float | None = None
     eta_seconds: float | None = None
     seconds: float = 0.0  # training time so far, pauses not counted
+    n_windows: int = 0  # training windows per epoch, for examples per second
     updated: str = ""  # wall clock of the writer, for people only
 
     @property
@@ -79,8 +81,13 @@ class Run:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """What was asked for: recipe, data in words, versions. Written once."""
-        return read_sealed(self.folder / "config.json")
+        """What was asked for: recipe, data in words, versions. Written once, in two copies."""
+        try:
+            return read_sealed(self.folder / "config.json")
+        except TRNNError:
+            if not (self.folder / CONFIG_COPY).exists():
+                raise
+            return read_sealed(self.folder / CONFIG_COPY)
 
     @cached_property
     def recipe(self) -> Recipe:
@@ -182,7 +189,7 @@ class Run:
     def verify(self) -> list[str]:
         """Every damage found by reading all files against their checksums; empty when the run is whole."""
         damage: list[str] = []
-        for name in ("config.json", "status.json", "labels.json", "summary.json", "manifest.json"):
+        for name in ("config.json", CONFIG_COPY, "status.json", "labels.json", "summary.json", "manifest.json"):
             path = self.folder / name
             if path.exists() or name in ("config.json", "status.json"):
                 damage += _problem(read_sealed, path)
@@ -218,7 +225,7 @@ class Run:
 def load_run(run_id: str, store: str | Path = "runs") -> Run:
     """The run of that id in a store."""
     folder = Path(store) / check_run_id(run_id)
-    if not (folder / "config.json").exists():
+    if not any((folder / name).exists() for name in ("config.json", CONFIG_COPY)):
         raise TRNNError(
             f"There is no run {run_id!r} in {Path(store)}; `python -m trnn_core runs` lists those there are."
         )

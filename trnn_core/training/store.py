@@ -14,6 +14,7 @@ from __future__ import annotations
 import platform
 import secrets
 import shutil
+import time
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +25,6 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.training.config import Recipe
 from trnn_core.training.files import (
-    TEMPORARY,
     explain_os_error,
     lock,
     sealed_bytes,
@@ -35,7 +35,9 @@ from trnn_core.training.files import (
 )
 from trnn_core.training.processes import Watcher
 from trnn_core.training.recipes import plain
-from trnn_core.training.runs import Run, Status, check_run_id, load_run
+from trnn_core.training.runs import CONFIG_COPY, Run, Status, check_run_id, load_run
+
+FRESH_SECONDS = 3600.0
 
 
 class RunStore:
@@ -66,7 +68,12 @@ class RunStore:
         folder, new = self.root / run_id, temporary_name(self.root / run_id)
         try:
             (new / "checkpoints").mkdir(parents=True)
-            for file, payload in (("config.json", config), ("status.json", status.__dict__), ("labels.json", labels)):
+            for file, payload in (
+                ("config.json", config),
+                (CONFIG_COPY, config),
+                ("status.json", status.__dict__),
+                ("labels.json", labels),
+            ):
                 (new / file).write_bytes(sealed_bytes(payload))
             for file in ("history.jsonl", ".lock"):
                 (new / file).touch()
@@ -92,7 +99,7 @@ class RunStore:
             return []
         found = []
         for folder in self.root.iterdir():
-            if folder.name.startswith(".") or not (folder / "config.json").exists():
+            if folder.name.startswith(".") or not any((folder / n).exists() for n in ("config.json", CONFIG_COPY)):
                 continue
             run = Run(folder, self.watcher)
             if (state is None or run.status().state == state) and (tag is None or tag in run.tags) and _mentions(run, text):  # fmt: skip
@@ -153,7 +160,8 @@ class RunStore:
         needed = {run.config["data"]["fingerprint"] for run in self.runs() if _readable(run)}
         if all(_readable(run) for run in self.runs()):
             for path in (self.root / ".data").glob("*.npz"):
-                if path.stem not in needed and not path.name.startswith(TEMPORARY):
+                fresh = abs(time.time() - path.stat().st_mtime) < FRESH_SECONDS  # somebody may be creating a run on it
+                if path.stem not in needed and not fresh:
                     with_no_error(path.unlink)
         return before - self.disk_usage()["total"]
 
@@ -179,11 +187,13 @@ class RunStore:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as e:
             raise explain_os_error(e, self.root) from e
-        if not path.exists():
-            try:
+        try:
+            if path.exists():
+                path.touch()  # wanted again: not to be cleared away with the trash
+            else:
                 write_npz(series, path)
-            except OSError as e:
-                raise explain_os_error(e, path) from e
+        except OSError as e:
+            raise explain_os_error(e, path) from e
         return path
 
     def series_path(self, fingerprint: str) -> Path:

@@ -13,8 +13,6 @@ import numpy as np
 import torch
 
 from trnn_core.data.series import RelationalSeries
-from trnn_core.errors import TRNNError
-from trnn_core.models.losses import loss as loss_of
 from trnn_core.models.network import TensorNetwork
 from trnn_core.training.checkpoints import Arrays, Snapshot
 from trnn_core.training.config import Recipe, TrainConfig
@@ -29,8 +27,9 @@ from trnn_core.training.events import (
     Started,
     StepDone,
 )
+from trnn_core.training.networks import build_network, learn, network_arrays, part_loss, set_network
 from trnn_core.training.optimisers import Optimiser, rate
-from trnn_core.training.prepare import Batch, Prepared, make_batches, part_windows, prepare
+from trnn_core.training.prepare import Prepared, make_batches, part_windows, prepare
 
 EXPLOSION = 1e3  # a loss this many times the first one is no longer learning
 
@@ -104,45 +103,6 @@ def _surroundings(config: TrainConfig) -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(threads)
-
-
-def build_network(prepared: Prepared, recipe: Recipe) -> TensorNetwork:
-    network = TensorNetwork(recipe.model, prepared.input_shape, prepared.target_shape)
-    return network.to(getattr(torch, recipe.train.precision))
-
-
-def network_arrays(network: torch.nn.Module) -> Arrays:
-    return {name: value.detach().cpu().numpy().copy() for name, value in network.state_dict().items()}
-
-
-def set_network(network: torch.nn.Module, arrays: Arrays) -> None:
-    expected = network.state_dict()
-    if {n: tuple(v.shape) for n, v in expected.items()} != {n: v.shape for n, v in arrays.items()}:
-        raise TRNNError("The saved weights must have the names and shapes of the network in the settings. They do not; was config.json of another run copied here?")  # fmt: skip
-    network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in arrays.items()})
-
-
-def learn(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[torch.Tensor, Any]:
-    """The mean loss over the scored cells of a batch, its gradient added to the network's; and the state to go on with."""
-    if batch.single:
-        raw, state = predict(network, batch, state)
-        loss = cell_loss(network, raw, batch)
-        loss.backward()
-        return loss.detach(), _detached(state)
-    return network.accumulate(batch.weeks, batch.week_targets, batch.length, batch.every_step, batch.week_mask), None
-
-
-def predict(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[torch.Tensor, Any]:
-    """Raw predictions with the shape of the batch's targets, and the state a single series goes on with."""
-    if batch.single:
-        return network(batch.weeks[None], state=state if batch.carried else None, every_step=True)
-    return network.windows(batch.weeks, batch.length, every_step=batch.every_step), None
-
-
-def cell_loss(network: TensorNetwork, raw: torch.Tensor, batch: Batch) -> torch.Tensor:
-    """The mean loss over the scored cells of a batch."""
-    dispersion = getattr(network, "log_dispersion", None)
-    return loss_of(network.config.likelihood, raw, batch.targets, mask=batch.mask, log_dispersion=dispersion)
 
 
 @dataclass
@@ -306,25 +266,3 @@ class _Loop:
         self.progress = Progress(**{k: v for k, v in snapshot.state.items() if k != "sampler"})
         self.history = list(snapshot.history)
         self.best = dict(snapshot.weights if snapshot.best_weights is None else snapshot.best_weights)
-
-
-@torch.no_grad()
-def part_loss(network: TensorNetwork, prepared: Prepared, part: Any, size: int) -> float:
-    """The mean loss over all scored cells of a part."""
-    total, cells, state = 0.0, 0, None
-    for batch in make_batches(prepared, part, size):
-        raw, state = predict(network, batch, state)
-        n = batch.n_cells
-        if n:
-            total += n * float(cell_loss(network, raw, batch))
-            cells += n
-    return total / max(cells, 1)
-
-
-def _detached(state: Any) -> Any:
-    """Truncated BPTT: the state goes on, its past does not."""
-    if isinstance(state, torch.Tensor):
-        return state.detach()
-    if isinstance(state, (tuple, list)):
-        return type(state)(_detached(s) for s in state)
-    return state

@@ -1,0 +1,161 @@
+"""The relations of one period as ribbons inside a circle: each actor an arc as long as what it sends and receives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from trnn_core.charts.heatmap import Kind
+from trnn_core.charts.network import Edge, strongest
+from trnn_core.charts.theme import Palette, fade, finish, number, palette, plain
+from trnn_core.errors import TRNNError
+
+GAP = 0.018  # radians between two arcs
+INNER, OUTER = 0.93, 1.0
+
+
+def chord(
+    matrix: np.ndarray,
+    actors: Sequence[str],
+    title: str,
+    *,
+    order: Sequence[int],
+    edges: Sequence[Edge] | None = None,
+    kind: Kind = "count",
+    unit: str = "events",
+    simulated: bool,
+    subtitle: str = "",
+    dark: bool = False,
+    height: int = 660,
+) -> go.Figure:
+    """Ribbons are wide where they leave the sender and narrow at the receiver; a click near the sender's end carries
+    (source, target) in `customdata`."""
+    n = len(actors)
+    if matrix.shape != (n, n):
+        raise TRNNError(f"The matrix must be {n} x {n}, one row and column per actor. Got {matrix.shape} instead.")
+    drawn = list(strongest(matrix) if edges is None else edges)
+    colours = palette(dark)
+    spans = _spans(drawn, list(order))
+    figure = go.Figure(
+        [
+            *_ribbons(drawn, spans, actors, kind, unit, colours),
+            *_arcs(spans, actors, drawn, kind, unit, colours),
+        ]
+    )
+    hidden = {"visible": False, "scaleratio": 1}
+    figure.update_xaxes(**hidden, range=[-1.5, 1.5])
+    figure.update_yaxes(**hidden, range=[-1.22, 1.22], scaleanchor="x")
+    note = subtitle or f"the {len(drawn)} strongest relations; ribbons are wide at the sender"
+    finish(figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4))
+    return figure.update_layout(showlegend=False, clickmode="event+select", dragmode=False)
+
+
+def _spans(edges: list[Edge], order: list[int]) -> dict[int, tuple[float, float]]:
+    """Start and length of each active actor's arc, clockwise from the top; lengths add up to the circle less the gaps."""
+    weight = {i: sum(abs(e.weight) for e in edges if i in (e.source, e.target)) for i in order}
+    active = [i for i in order if weight[i] > 0]
+    room = 2 * np.pi - GAP * len(active)
+    total = sum(weight[i] for i in active) or 1.0
+    spans, at = {}, 0.0
+    for i in active:
+        length = room * weight[i] / total
+        spans[i] = (at, length)
+        at += length + GAP
+    return spans
+
+
+def _point(angle: np.ndarray | float, radius: float) -> np.ndarray:
+    return radius * np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+
+
+def _ribbons(
+    edges: list[Edge],
+    spans: dict[int, tuple[float, float]],
+    actors: Sequence[str],
+    kind: Kind,
+    unit: str,
+    colours: Palette,
+) -> list[go.Scatter]:
+    """The strongest last, so that it lies on top; each takes its share of both arcs."""
+    taken = {i: start for i, (start, _) in spans.items()}
+    shares = {i: length / max(sum(abs(e.weight) for e in edges if i in (e.source, e.target)), 1e-12) for i, (_, length) in spans.items()}  # fmt: skip
+    traces, handles = [], []
+    for e in edges:
+        ends = []
+        for i in (e.source, e.target):
+            width = abs(e.weight) * shares[i]
+            ends.append((taken[i], taken[i] + width))
+            taken[i] += width
+        (a, b), (c, d) = ends
+        handles.append(_point((a + b) / 2, INNER - 0.06))
+        middle = (c + d) / 2
+        c, d = middle - (d - c) * 0.2, middle + (d - c) * 0.2
+        outline = np.vstack([
+            _point(np.linspace(a, b, 8), INNER), _bend(_point(b, INNER), _point(c, INNER)),
+            _point(np.linspace(c, d, 4), INNER), _bend(_point(d, INNER), _point(a, INNER)),
+        ])  # fmt: skip
+        colour = _colour(e, kind, colours)
+        traces.append(
+            go.Scatter(
+                x=outline[:, 0], y=outline[:, 1], mode="lines", fill="toself", fillcolor=fade(colour, 0.55),
+                line={"width": 0.6, "color": colour}, hoveron="fills", hoverinfo="text",
+                text=f"{plain(actors[e.source])} → {plain(actors[e.target])}: {number(e.weight, kind == 'change')} {plain(unit)}",
+            )
+        )  # fmt: skip
+    at = np.array(handles).reshape(-1, 2)
+    clicked = go.Scatter(
+        x=at[:, 0], y=at[:, 1], mode="markers", marker={"size": 16, "opacity": 0}, hoverinfo="text",
+        text=[t.text for t in traces], customdata=[[e.source, e.target] for e in edges],
+        selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
+    )  # fmt: skip
+    return [*traces[::-1], clicked]
+
+
+def _colour(e: Edge, kind: Kind, colours: Palette) -> str:
+    if kind == "change":
+        return colours.lines[1] if e.weight > 0 else colours.lines[0]
+    return colours.lines[e.source % len(colours.lines)]
+
+
+def _bend(a: np.ndarray, b: np.ndarray, points: int = 16) -> np.ndarray:
+    """A quadratic curve from a to b by the middle of the circle."""
+    t = np.linspace(0, 1, points)[:, None]
+    return (1 - t) ** 2 * a + t**2 * b
+
+
+def _arcs(
+    spans: dict[int, tuple[float, float]],
+    actors: Sequence[str],
+    edges: list[Edge],
+    kind: Kind,
+    unit: str,
+    colours: Palette,
+) -> list[go.Scatter]:
+    traces, places, names, sides = [], [], [], []
+    for i, (start, length) in spans.items():
+        angles = np.linspace(start, start + length, max(int(length * 40), 3))
+        outline = np.vstack([_point(angles, OUTER), _point(angles[::-1], INNER + 0.01)])
+        colour = colours.faint if kind == "change" else colours.lines[i % len(colours.lines)]
+        sent = sum(e.weight for e in edges if e.source == i)
+        received = sum(e.weight for e in edges if e.target == i)
+        text = f"{plain(actors[i])}: sends {number(sent)}, receives {number(received)} {plain(unit)}"
+        traces.append(
+            go.Scatter(
+                x=outline[:, 0], y=outline[:, 1], mode="lines", fill="toself", fillcolor=colour, line={"width": 0},
+                hoveron="fills", hoverinfo="text", text=text,
+            )
+        )  # fmt: skip
+        middle = start + length / 2
+        places.append(_point(middle, OUTER + 0.03))
+        names.append(plain(actors[i]))
+        sides.append("middle right" if np.sin(middle) > 0.12 else "middle left" if np.sin(middle) < -0.12 else "top center" if np.cos(middle) > 0 else "bottom center")  # fmt: skip
+    labels = np.array(places).reshape(-1, 2)
+    traces.append(
+        go.Scatter(
+            x=labels[:, 0], y=labels[:, 1], mode="text", text=names, textposition=sides, hoverinfo="skip",
+            textfont={"size": 12 if len(names) <= 40 else 9, "color": colours.ink},
+        )
+    )  # fmt: skip
+    return traces

@@ -1,0 +1,76 @@
+"""Networks and their data: build one, move its weights in and out as arrays, predict a batch, measure the loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from trnn_core.data.windows import Part
+from trnn_core.errors import TRNNError
+from trnn_core.models.losses import loss as loss_of
+from trnn_core.models.network import TensorNetwork
+from trnn_core.training.checkpoints import Arrays
+from trnn_core.training.config import Recipe
+from trnn_core.training.prepare import Batch, Prepared, make_batches
+
+
+def build_network(prepared: Prepared, recipe: Recipe) -> TensorNetwork:
+    network = TensorNetwork(recipe.model, prepared.input_shape, prepared.target_shape)
+    return network.to(getattr(torch, recipe.train.precision))
+
+
+def network_arrays(network: torch.nn.Module) -> Arrays:
+    return {name: value.detach().cpu().numpy().copy() for name, value in network.state_dict().items()}
+
+
+def set_network(network: torch.nn.Module, arrays: Arrays) -> None:
+    expected = network.state_dict()
+    if {n: tuple(v.shape) for n, v in expected.items()} != {n: v.shape for n, v in arrays.items()}:
+        raise TRNNError("The saved weights must have the names and shapes of the network in the settings. They do not; was config.json of another run copied here?")  # fmt: skip
+    network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in arrays.items()})
+
+
+def learn(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[torch.Tensor, Any]:
+    """The mean loss over the scored cells of a batch, its gradient added to the network's; and the state to go on with."""
+    if batch.single:
+        raw, state = predict(network, batch, state)
+        loss = cell_loss(network, raw, batch)
+        loss.backward()
+        return loss.detach(), _detached(state)
+    return network.accumulate(batch.weeks, batch.week_targets, batch.length, batch.every_step, batch.week_mask), None
+
+
+def predict(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[torch.Tensor, Any]:
+    """Raw predictions with the shape of the batch's targets, and the state a single series goes on with."""
+    if batch.single:
+        return network(batch.weeks[None], state=state if batch.carried else None, every_step=True)
+    return network.windows(batch.weeks, batch.length, every_step=batch.every_step), None
+
+
+def cell_loss(network: TensorNetwork, raw: torch.Tensor, batch: Batch) -> torch.Tensor:
+    """The mean loss over the scored cells of a batch."""
+    dispersion = getattr(network, "log_dispersion", None)
+    return loss_of(network.config.likelihood, raw, batch.targets, mask=batch.mask, log_dispersion=dispersion)
+
+
+@torch.no_grad()
+def part_loss(network: TensorNetwork, prepared: Prepared, part: Part, size: int) -> float:
+    """The mean loss over all scored cells of a part."""
+    total, cells, state = 0.0, 0, None
+    for batch in make_batches(prepared, part, size):
+        raw, state = predict(network, batch, state)
+        n = batch.n_cells
+        if n:
+            total += n * float(cell_loss(network, raw, batch))
+            cells += n
+    return total / max(cells, 1)
+
+
+def _detached(state: Any) -> Any:
+    """Truncated BPTT: the state goes on, its past does not."""
+    if isinstance(state, torch.Tensor):
+        return state.detach()
+    if isinstance(state, (tuple, list)):
+        return type(state)(_detached(s) for s in state)
+    return state
