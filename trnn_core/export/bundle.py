@@ -92,8 +92,10 @@ KINDS: dict[str, tuple[str, Callable[[Material], Files]]] = {
 }
 
 
-def bundle(m: Material, kinds: Sequence[str] | None = None, progress: Progress = silent) -> Files:
-    """Files of the kinds asked for (all by default), one after the other, always with their source."""
+def bundle(
+    m: Material, kinds: Sequence[str] | None = None, progress: Progress = silent, size: Size | None = None
+) -> Files:
+    """Files of the kinds asked for (all by default), always with their source; `size` is that of the images."""
     wanted = list(KINDS) if kinds is None else list(kinds)
     for kind in wanted:
         if kind not in KINDS:
@@ -102,14 +104,16 @@ def bundle(m: Material, kinds: Sequence[str] | None = None, progress: Progress =
     for i, kind in enumerate(wanted):
         words, make = KINDS[kind]
         progress(i, len(wanted), words)
-        yield from make(m)
+        yield from image_files(m, size) if kind == "images" else make(m)
     progress(len(wanted), len(wanted), "done")
 
 
-def write_bundle(m: Material, folder: Path, kinds: Sequence[str] | None = None, progress: Progress = silent) -> list[Path]:  # fmt: skip
+def write_bundle(
+    m: Material, folder: Path, kinds: Sequence[str] | None = None, progress: Progress = silent, size: Size | None = None
+) -> list[Path]:
     """Write the files into a folder, each whole or not at all."""
     written = []
-    for name, content in bundle(m, kinds, progress):
+    for name, content in bundle(m, kinds, progress, size):
         path = Path(folder) / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
