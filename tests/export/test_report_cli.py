@@ -66,6 +66,7 @@ def test_the_zip_holds_the_same_files(material: Material, tmp_path: Path) -> Non
         assert archive.testzip() is None and "ABOUT.txt" in archive.namelist() and "tables/forecast.csv" in archive.namelist()  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_images_have_the_size_asked_for(store: RunStore, tmp_path: Path) -> None:
     size = ["--width-mm", "60", "--dpi", "150"]
