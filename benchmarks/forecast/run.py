@@ -134,14 +134,15 @@ def further(name: str) -> list[str]:
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """A table; small losses with five decimals, the rest with three."""
+    """A table; small losses with five decimals, skill with four, the rest with three."""
 
     def show(column: str, value: object) -> str:
         if not isinstance(value, float):
             return str(value)
         if pd.isna(value):
             return ""
-        return f"{value:.5f}" if column in ("MSE", "MAE", "CRPS") else f"{value:.3f}"
+        digits = 5 if column in ("MSE", "MAE", "CRPS") else 4 if "over" in column or column == "log score" else 3
+        return f"{value:.{digits}f}"
 
     header = "| " + " | ".join(str(c).strip() for c in frame.columns) + " |"
     rows = [

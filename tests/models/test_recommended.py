@@ -12,6 +12,7 @@ from tests.shared_data import shared_file
 from trnn_core.cells.gru import TensorGRU
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
 from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.models.baselines.ar import RelationalAR
@@ -20,6 +21,7 @@ from trnn_core.models.dyad_network import DyadNetwork, negative_log_likelihood
 from trnn_core.models.dyad_training import TrainingPlan
 from trnn_core.models.panel import Panel
 from trnn_core.models.recommended import Recommended
+from trnn_core.models.recommended_state import from_arrays, to_arrays
 
 torch.set_num_threads(1)
 
@@ -90,6 +92,23 @@ def test_training_is_heard_of_epoch_by_epoch(small_series):
     Recommended(n_members=2, plan=TrainingPlan(epochs=3), on_epoch=lambda *event: heard.append(event)).fit(small_series)
     assert [(m, e) for m, e, _ in heard] == [(m, e) for m in (0, 1) for e in (1, 2, 3)]
     assert all(np.isfinite(loss) for *_, loss in heard)
+
+
+@pytest.mark.parametrize("kind", ["count", "value"])
+def test_saved_as_arrays_it_forecasts_the_same(small_series, kind):
+    series = dataclasses.replace(small_series, source=dataclasses.replace(small_series.source, kind=kind))
+    model = Recommended(n_members=2, plan=TrainingPlan(epochs=1, hidden=6, window=5)).fit(series)
+    arrays = to_arrays(model, horizon=3)
+    assert all(isinstance(a, np.ndarray) and a.dtype != object for a in arrays.values())
+    again = from_arrays(arrays, series)
+    one, two = model.forecast(series, 3), again.forecast(series, 3)
+    np.testing.assert_array_equal(one.point, two.point)
+    np.testing.assert_array_equal(one.mean, two.mean)
+    with pytest.raises(TRNNError, match="kept for fewer steps ahead than 4"):
+        again.forecast(series, 4)
+    del arrays["member1.readout.A"]
+    with pytest.raises(TRNNError, match="must be those of a recommended model"):
+        from_arrays(arrays, series)
 
 
 @pytest.mark.slow
