@@ -80,7 +80,9 @@ def write_page(args: argparse.Namespace) -> None:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()
-    command = "python benchmarks/forecast/run.py"
+    command = "python benchmarks/forecast/run.py" + (
+        "" if args.models == ",".join(names()) else f" --models {args.models}"
+    )
     head = (HERE / "results_head.md").read_text(encoding="utf-8")
     parts = [
         head.format(command=command, commit=commit, machine=f"Python {platform.python_version()}, {platform.machine()}")
