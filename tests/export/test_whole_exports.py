@@ -39,13 +39,6 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     return gather("one", store)
 
 
-@pytest.fixture(scope="module")
-def folder(run: Material, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("out")
-    write_bundle(run, out)
-    return out
-
-
 def test_tables_and_networks_of_25_countries_are_read_back(run: Material, tmp_path: Path) -> None:
     write_bundle(run, tmp_path, ["tables", "networks"])
     table = pd.read_parquet(tmp_path / "tables" / "forecast.parquet")
@@ -89,9 +82,10 @@ def ink(image: Image.Image) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_the_printed_report_is_full_and_nothing_is_cut(run: Material, folder: Path, tmp_path: Path) -> None:
-    pages = pictures_of(folder / "report.pdf", tmp_path)
-    texts = [page.extract_text() for page in PdfReader(folder / "report.pdf").pages]
+def test_the_printed_report_is_full_and_nothing_is_cut(run: Material, tmp_path: Path) -> None:
+    write_bundle(run, tmp_path, ["pdf"])
+    pages = pictures_of(tmp_path / "report.pdf", tmp_path)
+    texts = [page.extract_text() for page in PdfReader(tmp_path / "report.pdf").pages]
     assert len(pages) == len(texts) >= 8
     assert all(("SIMULATED DATA" in text) == run.simulated for text in texts)
     for page in pages:
@@ -102,12 +96,13 @@ def test_the_printed_report_is_full_and_nothing_is_cut(run: Material, folder: Pa
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_slides_open_in_libreoffice_one_picture_each(run: Material, folder: Path, tmp_path: Path) -> None:
+def test_slides_open_in_libreoffice_one_picture_each(run: Material, tmp_path: Path) -> None:
     office = shutil.which("soffice") or shutil.which("libreoffice")
     if office is None:
         pytest.skip("LibreOffice is not here (Debian: libreoffice-impress)")
+    write_bundle(run, tmp_path, ["slides"])
     profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
-    subprocess.run([office, profile, "--headless", "--convert-to", "pdf", "--outdir", tmp_path, folder / "slides.pptx"], check=True, timeout=280, capture_output=True)  # fmt: skip
+    subprocess.run([office, profile, "--headless", "--convert-to", "pdf", "--outdir", tmp_path, tmp_path / "slides.pptx"], check=True, timeout=280, capture_output=True)  # fmt: skip
     texts = [page.extract_text() for page in PdfReader(tmp_path / "slides.pdf").pages]
     pages = pictures_of(tmp_path / "slides.pdf", tmp_path)
     assert len(pages) == len(texts) > 15
@@ -119,9 +114,10 @@ def test_slides_open_in_libreoffice_one_picture_each(run: Material, folder: Path
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_every_image_is_drawn_at_publication_size(run: Material, folder: Path) -> None:
-    images = sorted((folder / "images").glob("*.png"))
-    assert len(images) >= 14 and len(images) == len(list((folder / "images").glob("*.svg")))
+def test_every_image_is_drawn_at_publication_size(run: Material, tmp_path: Path) -> None:
+    write_bundle(run, tmp_path, ["images"])
+    images = sorted((tmp_path / "images").glob("*.png"))
+    assert len(images) >= 14 and len(images) == len(list((tmp_path / "images").glob("*.svg")))
     for path in images:
         with Image.open(io.BytesIO(path.read_bytes())) as image:
             assert abs(image.width / image.info["dpi"][0] * 25.4 - 180) < 0.3
