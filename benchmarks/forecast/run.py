@@ -2,7 +2,8 @@
 
     python benchmarks/forecast/run.py [--data ../shared/data] [--models a,b] [--horizon 1] [--workers 2]
 
-Writes <series>.leaderboard.csv and <series>.calibration.csv beside this file, and docs/results.md from all of them.
+Writes <series>.leaderboard.csv and <series>.calibration.csv beside this file (<series>.steps.* for a horizon above 1), and
+docs/results.md from all of them.
 A series that is absent is left out, saying so; parts already scored are kept in build/forecast and reused.
 """
 
@@ -65,10 +66,11 @@ def score(name: str, args: argparse.Namespace) -> None:
         ),
     )
     boards = pd.concat([result.leaderboard(h).assign(horizon=h) for h in range(1, args.horizon + 1)], ignore_index=True)
-    boards.to_csv(HERE / f"{name}.leaderboard.csv", index=False, float_format="%.6g", lineterminator="\n")
-    result.calibration().to_csv(HERE / f"{name}.calibration.csv", index=False, float_format="%.4f", lineterminator="\n")
+    stem = name if args.horizon == 1 else f"{name}.steps"
+    boards.to_csv(HERE / f"{stem}.leaderboard.csv", index=False, float_format="%.6g", lineterminator="\n")
+    result.calibration().to_csv(HERE / f"{stem}.calibration.csv", index=False, float_format="%.4f", lineterminator="\n")
     about = {"protocol": result.words, "fingerprint": result.fingerprint, "models": list(result.scores)}
-    (HERE / f"{name}.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    (HERE / f"{stem}.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     print(result.words, boards[boards.horizon == 1].to_string(), sep="\n")
 
 
@@ -77,7 +79,7 @@ def write_page(args: argparse.Namespace) -> None:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()
-    command = f"python benchmarks/forecast/run.py --horizon {args.horizon}"
+    command = "python benchmarks/forecast/run.py"
     head = (HERE / "results_head.md").read_text(encoding="utf-8")
     parts = [
         head.format(command=command, commit=commit, machine=f"Python {platform.python_version()}, {platform.machine()}")
@@ -109,27 +111,38 @@ def section(name: str) -> str:
     cells = near.assign(cell=[f"{p:.4f} / {c:.3f}" for p, c in zip(near.pit_deviation, near.coverage90, strict=True)])
     wide = cells.pivot(index="model", columns="group", values="cell")[["all", "quiet", "middling", "active"]]
     lines += [markdown(wide.loc[boards[boards.horizon == 1].model].reset_index()), ""]
-    if boards.horizon.max() > 1:
-        lines += ["Further ahead: MSE / CRPS / mean width of the 90 % interval, by step.", ""]
-        cells = boards.assign(
-            cell=[
-                f"{m:.5f} / {c:.5f} / {w:.3f}" for m, c, w in zip(boards.mse, boards.crps, boards.width90, strict=True)
-            ]
-        )
-        wide = cells.pivot(index="model", columns="horizon", values="cell")
-        lines += [markdown(wide.loc[boards[boards.horizon == 1].model].reset_index()), ""]
+    if (HERE / f"{name}.steps.leaderboard.csv").exists():
+        lines += further(name)
     return "\n".join(lines)
 
 
+def further(name: str) -> list[str]:
+    """The steps 1..h of the models that were scored so far ahead."""
+    boards = pd.read_csv(HERE / f"{name}.steps.leaderboard.csv")
+    about = json.loads((HERE / f"{name}.steps.json").read_text(encoding="utf-8"))
+    calibration = pd.read_csv(HERE / f"{name}.steps.calibration.csv")
+    cells = [f"{m:.5f} / {c:.5f} / {w:.3f}" for m, c, w in zip(boards.mse, boards.crps, boards.width90, strict=True)]
+    wide = boards.assign(cell=cells).pivot(index="model", columns="horizon", values="cell")
+    worst = calibration.loc[calibration.pit_deviation.idxmax()]
+    low, high = calibration.coverage90.min(), calibration.coverage90.max()
+    words = (
+        f"Largest PIT gap over all steps, groups and models: {worst.pit_deviation:.4f} ({worst.model}, step {worst.horizon}, "
+        f"{worst.group}); randomised coverage between {low:.3f} and {high:.3f}."
+    )
+    head = "Further ahead, by step: MSE / CRPS / mean width of the 90 % interval. " + about["protocol"]
+    return [head, "", markdown(wide.loc[boards[boards.horizon == 1].model].reset_index()), "", words, ""]
+
+
 def markdown(frame: pd.DataFrame) -> str:
-    """A table; small losses with five decimals, the rest with three."""
+    """A table; small losses with five decimals, skill with four, the rest with three."""
 
     def show(column: str, value: object) -> str:
         if not isinstance(value, float):
             return str(value)
         if pd.isna(value):
             return ""
-        return f"{value:.5f}" if column in ("MSE", "MAE", "CRPS") else f"{value:.3f}"
+        digits = 5 if column in ("MSE", "MAE", "CRPS") else 4 if "over" in column or column == "log score" else 3
+        return f"{value:.{digits}f}"
 
     header = "| " + " | ".join(str(c).strip() for c in frame.columns) + " |"
     rows = [

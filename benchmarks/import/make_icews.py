@@ -40,7 +40,7 @@ def words(rng: np.random.Generator, n: int, low: int, high: int) -> np.ndarray:
 
 
 def pools(rng: np.random.Generator) -> dict[str, np.ndarray]:
-    countries = np.array([a.icews for a in actors("state") if a.icews])
+    countries = np.array([a.name for a in actors("state") if a.icews == a.name])  # the names stay as they are
     rng.shuffle(countries)
     names = np.char.add(np.char.add(words(rng, N_NAMES, 2, 5), " "), words(rng, N_NAMES, 2, 5))
     sectors = np.array([", ".join(words(rng, k, 3, 5)) for k in rng.integers(0, 4, 2000)])

@@ -44,14 +44,18 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--folder", help="where the file is written for the run")
+    parser.add_argument("--file", help="a file written before by make_icews.py with as many rows; it is kept")
     parser.add_argument("--no-write", action="store_true", help="print only")
     args = parser.parse_args()
     names = list(CONTESTANTS)
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
-        file = Path(folder) / "events.tab"
-        write(args.rows, file)
+        file = Path(args.file or Path(folder) / "events.tab")
+        if not args.file:
+            write(args.rows, file)
         size = file.stat().st_size
-        file.read_bytes()[:0]  # into the page cache, for all alike
+        with file.open("rb") as stream:  # into the page cache, for all alike
+            while stream.read(2**24):
+                pass
         runs: dict[str, list[dict[str, float]]] = {n: [] for n in names}
         load = os.getloadavg()[0]
         for _ in range(args.repeats):  # in turns, so that a busy minute meets everybody
@@ -90,6 +94,7 @@ def report(rows: list[dict], args: argparse.Namespace, size: int, load: float, n
         for r in rows
     )
     packages = ", ".join(f"{p} {version(p)}" for p in ("numpy", "pyarrow", "pandas", "polars", "duckdb"))
+    busy = f"\nThe machine was busy with other work (load {load:.1f} on {os.cpu_count()} cores): seconds differ between turns, processor seconds are the steadier measure.\n"
     return f"""# Importing {args.rows:,} rows ({size / 1e9:.2f} GB)
 
 Unique events per week, source, target and quad class, from one plain file. `trnn` is `read_series` with everything it
@@ -100,7 +105,7 @@ the 25 actors are equal.
 | contestant | best s | median s | processor s | times trnn | peak MB | same counts |
 |---|---|---|---|---|---|---|
 {table}
-
+{busy if load > 1 else ""}
 Command: `python benchmarks/import/run.py --rows {args.rows} --repeats {args.repeats}`
 Environment: {os.cpu_count()} cores ({platform.machine()}), load {load:.1f} at the start, Python {platform.python_version()}, {packages}.
 """

@@ -25,7 +25,7 @@ from trnn_core.data.windows import make_windows, split_periods
 from trnn_core.models.config import ModelConfig
 from trnn_core.models.losses import loss
 
-RIGHT, WRONG = 1e-7, 1e-2  # relative: finite differences are good to about 1e-9, the errata are off by far more
+RIGHT, WRONG = 1e-8, 1e-2  # relative: finite differences are good to about 1e-9, the errata are off by far more
 
 
 @torch.no_grad()

@@ -73,11 +73,12 @@ def test_every_single_entry_against_finite_differences(cell: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", ["lengths and state", "everything"])
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize("cell", CELLS)
 def test_every_single_entry_against_finite_differences_everywhere(cell: str, order: int, variant: str) -> None:
-    assert check_by_finite_differences(*set_up(cell, order, variant), fast=False)
+    layer, x, state, _ = set_up(cell, order, variant)
+    assert check_by_finite_differences(layer, x[:, :2], state, torch.tensor([2, 1, 2]), fast=False)
 
 
 @pytest.mark.parametrize("name", SIGMA)

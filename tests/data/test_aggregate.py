@@ -86,7 +86,6 @@ def test_streams_count_as_plain_python_does(
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "BLOCK", 700)  # a few lines each
-        patch.setattr(blocks.line_blocks, "__kwdefaults__", {**blocks.line_blocks.__kwdefaults__, "size": 700})
         patch.setattr(aggregate, "_PENDING", 16)
         series = read_series(path, options=options)
     found = Counter()

@@ -91,6 +91,15 @@ def test_event_ids_repeat_across_dates_but_not_within_one(tmp_path: Path) -> Non
     assert series.source.report["duplicates"] == 1
 
 
+def test_rows_without_an_id_are_not_repeats_of_each_other(tmp_path: Path) -> None:
+    rows = [icews_row("2014-01-01", "France", "040", "Japan", Event_ID="") for _ in range(3)]
+    for name in ("a.tab", "b.tab"):
+        write(tmp_path / name, icews_text([*rows, *TWO_DAYS[1:]]))
+    series = read_series(tmp_path, options=ImportOptions(period="day", actors="all", value="rows"))
+    assert cell(series, "2014-01-01", "France", "Japan", "verbal cooperation") == 6
+    assert series.source.report["duplicates"] == 1
+
+
 def test_the_same_day_in_two_files_is_counted_once(tmp_path: Path) -> None:
     for name in ("events.2014.20140101000000.tab", "20140103-icews-events.tab"):
         write(tmp_path / name, icews_text(TWO_DAYS))

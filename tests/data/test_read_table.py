@@ -115,3 +115,33 @@ def test_corrections_of_the_user_are_applied(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", CSV.replace("France", "Frankreich an der Seine"))
     options = ImportOptions(actors="all", corrections={"Frankreich an der Seine": "France"})
     assert read_series(path, options=options).actors == ("France", "Japan", "South Korea")
+
+
+@pytest.mark.parametrize(
+    ("actions", "expected"),
+    [
+        ("quad", {"verbal cooperation": 2, "material conflict": 1}),
+        ("root", {"04 consult": 2, "19 fight": 1}),
+        ({"04": "talk", "19": "fight", "07": "aid"}, {"talk": 2, "fight": 1}),
+        ("own", {"040": 2, "190": 1}),
+    ],
+)  # fmt: skip
+def test_actions_of_a_table_are_grouped_as_asked(tmp_path: Path, actions: object, expected: dict[str, int]) -> None:
+    text = "date,source,target,cameo\n2014-01-01,USA,IRN,040\n2014-01-02,IRN,USA,040\n2014-01-02,IRN,USA,190\n"
+    series = read_series(write(tmp_path / "a.csv", text), options=ImportOptions(actors="all", actions=actions))
+    totals = {a: int(series.values[..., k].sum()) for k, a in enumerate(series.actions)}
+    assert {a: n for a, n in totals.items() if n} == expected
+
+
+def test_many_actors_and_values_are_read_quickly(tmp_path: Path) -> None:
+    """A survey of a block takes one pass, not one per distinct text."""
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, 3000, (40_000, 2))
+    rows = [
+        f"200{n % 2}-01-01,firm {a},firm {b},{v:.6f}"
+        for n, ((a, b), v) in enumerate(zip(pairs.tolist(), rng.random(40_000), strict=True))
+    ]
+    unique = list({tuple(r.split(",")[:3]): r for r in rows}.values())
+    path = write(tmp_path / "a.csv", "year,source,target,value\n" + "\n".join(unique) + "\n")
+    series = read_series(path, options=ImportOptions(actors=50))
+    assert series.shape == (2, 50, 50, 1) and series.source.kind == "value"

@@ -15,6 +15,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.protocol import Protocol
+from trnn_core.evaluation.tables import read_tables, write_tables
 
 MODELS = ["persistence", "ewma", "relational_ar"]
 SHORT = Protocol(min_origins=12, horizon=2)
@@ -189,6 +190,19 @@ def test_the_command_gives_the_same_files_every_time(data_file, tmp_path, capsys
     assert "B.csv" in names and "B.leaderboard.csv" in names and not any(n.endswith(".parts") for n in names)
     for n in names:
         assert (tmp_path / "one" / n).read_bytes() == (tmp_path / "two" / n).read_bytes(), n
+
+
+def test_written_tables_are_read_back(result, tmp_path):
+    write_tables(result, tmp_path / "B.csv")
+    tables = read_tables(tmp_path / "B.csv")
+    assert list(tables["leaderboard"]["model"][:3]) == list(result.leaderboard()["model"])
+    assert len(tables["scores"]) == len(result.table()) and len(tables["dyads"]) == len(result.by_dyad())
+    assert tables["about"]["protocol_in_words"] == result.words and tables["about"]["n_origins"] == 12
+    curve = tables["pit"].query("model == 'ewma' and horizon == 1 and group == 'all'")["share"].to_numpy()
+    assert curve[0] == 0 and curve[-1] == pytest.approx(1) and (np.diff(curve) >= 0).all()
+    (tmp_path / "B.pit.csv").unlink()
+    with pytest.raises(TRNNError, match=r"B\.csv is not"):
+        read_tables(tmp_path / "B.csv")
 
 
 def test_bad_input_ends_with_one_sentence_and_exit_code_2(data_file, tmp_path, capsys):

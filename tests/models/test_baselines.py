@@ -9,6 +9,7 @@ import torch
 from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import create, names
+from trnn_core.models.dyad_training import TrainingPlan
 from trnn_core.models.forecast import Forecaster, forecast_each
 from trnn_core.models.registry import BASELINES
 
@@ -33,6 +34,20 @@ def make_series(n_periods=160, seed=0, kind="count", diagonal=False, missing=0.0
     return RelationalSeries(values, dates, ACTORS, ACTIONS, source=Provenance(kind=kind, diagonal=diagonal))
 
 
+# Smaller than by default, so that the suite stays fast; the laws are the same.
+FAST = {
+    "recommended": {"n_members": 1, "plan": TrainingPlan(epochs=1, hidden=6)},
+    "tlstm": {"model.hidden_shape": (5, 5, 2)},
+    "tgru": {"model.hidden_shape": (5, 5, 2)},
+    "vector_lstm": {"sizes": (4, 8), "max_epochs": 15},
+    "vector_gru": {"sizes": (4, 8), "max_epochs": 15},
+}
+
+
+def make(name: str) -> Forecaster:
+    return create(name, **FAST.get(name, {}))
+
+
 SERIES = make_series()
 FITTED: dict[str, Forecaster] = {}
 
@@ -40,7 +55,7 @@ FITTED: dict[str, Forecaster] = {}
 @pytest.fixture(params=names())
 def model(request) -> Forecaster:
     if request.param not in FITTED:
-        FITTED[request.param] = create(request.param).fit(SERIES.select(periods=slice(0, 130)))
+        FITTED[request.param] = make(request.param).fit(SERIES.select(periods=slice(0, 130)))
     return FITTED[request.param]
 
 
@@ -50,7 +65,7 @@ def name(request) -> str:
 
 
 def test_fit_returns_the_model_itself(name):
-    unfitted = create(name)
+    unfitted = make(name)
     assert unfitted.fit(SERIES.select(periods=slice(0, 130))) is unfitted
     assert unfitted.name == name and isinstance(unfitted, Forecaster)
 
@@ -67,7 +82,8 @@ def test_forecast_is_a_proper_count_distribution(model):
     forecast = model.forecast(SERIES.select(periods=slice(0, 135)), 2)
     counts = np.arange(200.0)[:, None, None, None, None]
     cdf = forecast.distribution.cdf(counts)
-    assert (np.diff(cdf, axis=0) >= -1e-12).all() and cdf.min() >= 0 and np.allclose(cdf[-1], 1, atol=1e-3)
+    assert (np.diff(cdf, axis=0) >= -1e-12).all() and cdf.min() >= 0
+    assert np.allclose(forecast.distribution.cdf(np.array(5000.0)), 1, atol=1e-6)
     lower, upper = forecast.interval(0.9)
     assert (lower <= forecast.median).all() and (forecast.median <= upper).all() and (lower >= 0).all()
     assert np.isfinite(forecast.point).all() and (forecast.mean >= 0).all()
@@ -84,7 +100,7 @@ def test_the_future_is_never_looked_at(model):
 
 
 def test_equal_fits_give_equal_forecasts(model):
-    again = create(model.name).fit(SERIES.select(periods=slice(0, 130)))
+    again = make(model.name).fit(SERIES.select(periods=slice(0, 130)))
     one, two = (m.forecast(SERIES, 2) for m in (model, again))
     assert np.array_equal(one.point, two.point) and np.array_equal(one.mean, two.mean)
 
@@ -96,13 +112,10 @@ def test_a_longer_horizon_leaves_the_nearer_steps_alone(model):
 
 
 def test_uncertainty_grows_with_the_horizon(model):
-    """On average over cells; the historical mean knows as much of the far future as of the near one."""
+    """On average over cells."""
     forecasts = [f for _, f in forecast_each(model, SERIES, list(range(130, 158, 3)), 8)]
     variance = np.mean([f.distribution.variance.mean(axis=(1, 2, 3)) for f in forecasts], axis=0)
-    if model.name == "mean":
-        np.testing.assert_allclose(variance / variance[0], 1, atol=0.1)
-    else:
-        assert variance[-1] > variance[0], f"variance per step {variance.round(3)}"
+    assert variance[-1] > variance[0], f"variance per step {variance.round(3)}"
     assert (np.diff(forecasts[0].distribution.size, axis=0) <= 0).all()
 
 
@@ -134,7 +147,7 @@ def test_unusual_series_are_forecast_too(name, kind):
         "diagonal": lambda: make_series(90, diagonal=True),
         "one action": lambda: make_series(90).select(actions=[ACTIONS[1]]),
     }[kind]()
-    forecast = create(name).fit(series).forecast(series, 2)
+    forecast = make(name).fit(series).forecast(series, 2)
     assert np.isfinite(forecast.point).all() and np.isfinite(forecast.mean).all()
     lower, upper = forecast.interval(0.9)
     assert (lower <= upper).all()
@@ -143,13 +156,13 @@ def test_unusual_series_are_forecast_too(name, kind):
 def test_a_silent_series_is_forecast_silent(name):
     silent = make_series(80)
     silent = RelationalSeries(np.zeros(silent.shape), silent.dates, ACTORS, ACTIONS)
-    forecast = create(name).fit(silent).forecast(silent, 1)
+    forecast = make(name).fit(silent).forecast(silent, 1)
     assert np.abs(forecast.point).max() < 0.1 and forecast.interval(0.9)[1].max() == 0
 
 
 def test_forecasting_before_fitting_is_refused(name):
     with pytest.raises(TRNNError, match=f"'{name}' must be fitted before"):
-        create(name).forecast(SERIES, 1)
+        make(name).forecast(SERIES, 1)
 
 
 def test_a_history_of_other_actors_is_refused(model):
@@ -165,7 +178,7 @@ def test_a_horizon_below_one_is_refused(model, horizon):
 
 def test_too_short_a_series_is_refused(name):
     with pytest.raises(TRNNError, match="needs at least"):
-        create(name).fit(SERIES.select(periods=slice(0, 8)))
+        make(name).fit(SERIES.select(periods=slice(0, 8)))
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
@@ -177,6 +190,6 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
 def test_renaming_actors_only_moves_the_forecast(name):
     order = (3, 0, 4, 1, 2)
     turned = SERIES.select(actors=[ACTORS[i] for i in order])
-    one = create(name).fit(SERIES).forecast(SERIES, 1).point[0]
-    two = create(name).fit(turned).forecast(turned, 1).point[0]
+    one = make(name).fit(SERIES).forecast(SERIES, 1).point[0]
+    two = make(name).fit(turned).forecast(turned, 1).point[0]
     np.testing.assert_allclose(two, one[np.ix_(order, order)], atol=2e-3)

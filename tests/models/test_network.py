@@ -127,6 +127,43 @@ def test_tiles_of_any_size_give_the_same_sums(tile: int, every_step: bool, monke
     assert torch.allclose(network.windows(weeks, LENGTH), expected, atol=1e-12, rtol=0)
 
 
+@pytest.fixture
+def n_threads(request: pytest.FixtureRequest):
+    """Torch's threads for one test; the number is the process's own, so it is put back."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("n_threads", [2, 3], indirect=True)
+@pytest.mark.parametrize("cell", CELLS)
+def test_several_threads_give_the_same_sums_and_the_same_bits_each_time(cell: str, n_threads: int) -> None:
+    """Windows dealt out to threads share weeks; their gradients must meet there, in an order that never changes."""
+    network = make_network(cell, num_layers=2)
+    for every_step in (False, True):
+        assert_step_equals_plain(network, every_step=every_step, masked=True)
+    assert_step_equals_plain(network, n_weeks=LENGTH)  # one window, more threads than windows
+    weeks, targets, _ = make_weeks(network, 40)
+    runs = [(network.accumulate(weeks, targets, LENGTH), grads_of(network)) for _ in range(5)]
+    assert torch.get_num_threads() == n_threads  # what the workers set for themselves stays theirs
+    for value, grads in runs[1:]:
+        assert torch.equal(value, runs[0][0])
+        assert all(torch.equal(grads[name], runs[0][1][name]) for name in grads)
+
+
+@pytest.mark.parametrize("n_threads", [2], indirect=True)
+def test_dropout_follows_its_seed_with_several_threads(n_threads: int) -> None:
+    network = make_network(dropout=0.4).train()
+    weeks, targets, _ = make_weeks(network, 40)
+    drawn = []
+    for seed in (3, 3, 4):
+        torch.manual_seed(seed)
+        drawn.append(network.accumulate(weeks, targets, LENGTH))
+    assert torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])
+
+
 @given(st.integers(1, 12), st.integers(0, 14), st.sampled_from(CELLS), st.booleans(), st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_any_number_of_weeks_and_any_length(length: int, more: int, cell: str, every_step: bool, masked: bool) -> None:

@@ -27,6 +27,8 @@ VERBS: dict[str, str] = {
     "resume": "resume",
     "worker": "worker",
     "forecast": "forecast",
+    "report": "report",
+    "export": "export",
 }
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2

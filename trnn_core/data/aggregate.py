@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -53,6 +53,15 @@ class EventBatch:
     dropped: Sequence[Dropped] = ()
     dated: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # day -> rows with that date, line of the first
     notes: Sequence[str] = ()
+
+    def after(self, n_lines: int) -> EventBatch:
+        """The same batch, n lines further down its file."""
+        return replace(
+            self,
+            lines=self.lines + n_lines,
+            dropped=[replace(d, example=replace(d.example, line=d.example.line + n_lines)) for d in self.dropped],
+            dated={day: (n, line + n_lines) for day, (n, line) in self.dated.items()},
+        )
 
 
 @dataclass
@@ -177,18 +186,15 @@ class Aggregator:
         return (code << np.uint64(_ACTION_BITS)) | action[batch.action]
 
     def _actor_numbers(self, batch: EventBatch) -> np.ndarray:
-        numbers = np.zeros(len(batch.actors), np.uint64)
-        unknown = [i for i, name in enumerate(batch.actors) if name not in self.actors.numbers]
-        appears: dict[int, int] = {}
-        for i in unknown:
-            rows = np.flatnonzero((batch.source == i) | (batch.target == i))
-            if len(rows):
-                appears[i] = int(rows[0])
-        for i in sorted(appears, key=lambda j: (appears[j], j)):
-            self.actors.number(batch.actors[i], Example(batch.file, int(batch.lines[appears[i]]), batch.actors[i]))
-        for i, name in enumerate(batch.actors):
-            numbers[i] = self.actors.numbers.get(name, 0)  # names without a usable event are never looked up
-        return numbers
+        """Number of each of the batch's actors; new ones are numbered in order of appearance."""
+        first = np.minimum(first_places(batch.source, len(batch.actors)), first_places(batch.target, len(batch.actors)))
+        for i in np.argsort(first, kind="stable"):
+            if first[i] == len(batch.source):
+                break  # names without a usable event
+            name = batch.actors[i]
+            if name not in self.actors.numbers:
+                self.actors.number(name, Example(batch.file, int(batch.lines[first[i]]), name))
+        return np.array([self.actors.numbers.get(name, 0) for name in batch.actors], np.uint64)
 
     def _compact(self) -> None:
         if not self._n_pending:
@@ -221,6 +227,17 @@ class Aggregator:
             self._totals = np.insert(self._totals, at[~known], totals[~known])
         self._codes = np.insert(self._codes, at[~known], code[~known])
         self._counts = np.insert(self._counts, at[~known], counts[~known])
+
+
+def first_places(at: np.ndarray, n: int) -> np.ndarray:
+    """Where each of the numbers 0 .. n - 1 stands first in `at`; len(at) for those that do not occur.
+
+    >>> first_places(np.array([2, 0, 2]), 3).tolist()
+    [1, 3, 0]
+    """
+    first = np.full(n, len(at))
+    first[at[::-1]] = np.arange(len(at))[::-1]
+    return first
 
 
 def _dyad(batch: EventBatch, row: int) -> str:

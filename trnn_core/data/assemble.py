@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,10 +29,11 @@ class Reading:
     scheme: str | None = None  # how its actors are spelt
     action_order: tuple[str, ...] = ()  # these first, whether they occur or not
     value: str = "events"  # events, rows, sum, mean, cells (a table's own values)
-    kind: str = "count"
+    kind: Literal["count", "value"] = "count"
     whole_periods: bool = False  # dates are period starts: nothing is partial
     words: str = ""  # what a value is, in words
     notes: list[str] = field(default_factory=list)
+    licence: str = ""  # of the format's data, where it is known
 
 
 def assemble(aggregator: Aggregator, reading: Reading, options: ImportOptions) -> RelationalSeries:
@@ -112,7 +113,8 @@ def _identities(
     """Spelling number -> label number, and the labels in order of appearance."""
     names = aggregator.actors.names
     resolution = None
-    if options.countries is not False:
+    guess = options.countries is None and reading.format in ("table", "tns")  # may hold anything, not only countries
+    if options.countries is not False and not (guess and _few_countries(names[:100], options)):
         scheme = options.scheme or reading.scheme
         resolution = resolve_many(names, scheme, options.corrections)
         if "NA" in names and scheme is None and resolution.scheme == "iso2":
@@ -127,6 +129,10 @@ def _identities(
     numbers: dict[str, int] = {}
     label_of = np.array([numbers.setdefault(mapping.get(n, n), len(numbers)) for n in names])
     return resolution, label_of, list(numbers)
+
+
+def _few_countries(names: list[str], options: ImportOptions) -> bool:
+    return len(resolve_many(names, options.scheme, options.corrections).unknown) > len(names) / 2
 
 
 def _choose_actors(
@@ -281,6 +287,8 @@ def _series(
 ) -> RelationalSeries:  # fmt: skip
     files = [name for name, _ in reading.files]
     title = options.title or (files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more")
-    provenance = Provenance(title, kind=reading.kind, diagonal=options.diagonal, licence=options.licence, report=report)  # type: ignore[arg-type]
+    provenance = Provenance(
+        title, kind=reading.kind, diagonal=options.diagonal, licence=options.licence or reading.licence, report=report
+    )
     dates = period_start(np.arange(first, last + 1), aggregator.period, aggregator.week_start)
     return RelationalSeries(values, dates, tuple(actors), _action_order(aggregator, reading), source=provenance)

@@ -14,7 +14,7 @@ import pandas as pd
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import is_baseline
-from trnn_core.evaluation.intervals import GROUPS, coverage, pit_deviation
+from trnn_core.evaluation.intervals import GRID, GROUPS, coverage, pit_deviation
 from trnn_core.evaluation.metrics import CELL_METRICS, METRICS
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.scoring import BlockScores
@@ -101,6 +101,17 @@ class BacktestResult:
                         curve = scores.pit[h, g] / n
                         rows.append((model, h + 1, group, pit_deviation(curve), coverage(curve), n))
         return pd.DataFrame(rows, columns=["model", "horizon", "group", "pit_deviation", "coverage90", "n"])
+
+    def pit_curves(self) -> pd.DataFrame:
+        """The empirical distribution of the randomised PIT: model, horizon, group, u, share of PITs up to u."""
+        frames = []
+        for model, scores in self.scores.items():
+            for h, g in np.argwhere(scores.pit_n > 0):
+                share = scores.pit[h, g] / scores.pit_n[h, g]
+                frames.append(
+                    pd.DataFrame({"model": model, "horizon": h + 1, "group": GROUPS[g], "u": GRID, "share": share})
+                )
+        return pd.concat(frames, ignore_index=True)
 
     def by_dyad(self, metrics: Sequence[str] = ("mse", "mae", "crps", "coverage90")) -> pd.DataFrame:
         """Mean over origins per dyad and action: model, horizon, source, target, action, metric, value."""

@@ -19,7 +19,8 @@ from trnn_core.models.distributions import Distribution, NegativeBinomial, Norma
 
 _MAX_EVENTS = 60_000  # events beyond this are thinned and weighted
 _ZERO_GRID = (0.1, 0.15)  # zeros are counted on a grid of this step in log level and log activity
-_PRIOR = 10.0  # weight of the pull towards mean = level, in observations
+_PRIOR = (10.0, 100.0)  # weight of the pull towards mean = level, in observations: with many data, with few
+_MANY = 1e6  # the pull falls as this many over the number of observations
 _LOG_SIZE = (-7.0, 7.0)
 
 
@@ -140,6 +141,7 @@ def _fit_negative_binomial(
     y_events = y[events]
     start = np.zeros(2 * n)
     start[0] = 1.0
+    weight_of_prior = float(np.clip(_MANY / total, *_PRIOR))
 
     def loss(c: np.ndarray) -> tuple[float, np.ndarray]:
         log_mean = np.clip(design @ c[:n], -30, 30)
@@ -154,7 +156,7 @@ def _fit_negative_binomial(
         d_size[events] += -y_events * (1 - share[events]) + r * (special.psi(y_events + r) - special.psi(r))
         gradient = -np.concatenate([design.T @ (weight * d_mean), design.T @ (weight * d_size)]) / total
         value = -float(weight @ log_lik) / total
-        pull = _PRIOR / total * (c - start)
+        pull = weight_of_prior / total * (c - start)
         return value + float(pull @ (c - start)) / 2, gradient + pull
 
     begin = start if guess is None else guess

@@ -143,8 +143,7 @@ class Recommended(LevelForecaster):
 
     def _fit_share(self, step: int) -> float:
         """How much of a correction still holds `step` periods ahead: the likeliest share over recent training periods."""
-        panel = self._train
-        assert panel is not None
+        panel = self._training_panel(step)
         last = panel.n_periods - 1 - step
         origins = np.unique(np.linspace(max(last - 160, min(_START, last)), last, 32).astype(int))
         highway, correction = self._run(panel, origins, step)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO
 
-import numpy as np
 import pyarrow as pa
 
 from trnn_core.errors import TRNNError
@@ -23,9 +22,21 @@ class Block:
     """Whole lines of one input."""
 
     data: bytes
-    first_line: int  # counted from 1
     n_read: int  # bytes of the input up to the end of this block
+    first_line: int = 1  # counted from 1, where the reader counts lines
     latin: bool = False  # bytes that are not UTF-8 were read as Latin-1
+
+
+class LineError(TRNNError):
+    """What is wrong with a line of a block, before it is known how many lines came before."""
+
+    def __init__(self, name: str, line: int, problem: str) -> None:
+        super().__init__(f"{name}, line {line}: {problem}")
+        self._name, self._line, self._problem = name, line, problem
+
+    def after(self, n_lines: int) -> LineError:
+        """The same, n lines further down."""
+        return LineError(self._name, self._line + n_lines, self._problem)
 
 
 def check_start(head: bytes, name: str) -> None:
@@ -37,18 +48,16 @@ def check_start(head: bytes, name: str) -> None:
         raise TRNNError(f"{name}, line {line}: must be text. It holds NUL bytes; the file is binary or damaged.")
 
 
-def line_blocks(
-    stream: IO[bytes], name: str, *, encoding: str | None = None, latin_fallback: bool = False, size: int = BLOCK
-) -> Iterator[Block]:
-    """Cut a stream at line ends.
+def cut_blocks(stream: IO[bytes], name: str, size: int | None = None) -> Iterator[Block]:
+    """Cut a stream at line ends; encoding and lines are left to whoever takes the block.
 
     >>> import io
-    >>> [(b.data, b.first_line) for b in line_blocks(io.BytesIO(b"a\\nbc\\nd"), "x", size=4)]
-    [(b'a\\n', 1), (b'bc\\n', 2), (b'd\\n', 3)]
+    >>> [b.data for b in cut_blocks(io.BytesIO(b"a\\nbc\\nd"), "x", size=4)]
+    [b'a\\n', b'bc\\n', b'd\\n']
     """
-    rest, line, n_read, first = b"", 1, 0, True
+    rest, n_read, first = b"", 0, True
     while True:
-        piece = stream.read(size)
+        piece = stream.read(size or BLOCK)
         n_read += len(piece)
         if first:
             check_start(piece[:4096], name)
@@ -58,42 +67,56 @@ def line_blocks(
             rest += piece
             if len(rest) > LONGEST_LINE:
                 raise TRNNError(
-                    f"{name}, line {line}: a line may have at most {LONGEST_LINE:,} bytes. This one is longer; is it the right file?"
+                    f"{name}, {n_read:,} bytes in: a line may have at most {LONGEST_LINE:,} bytes. This one is longer; is it the right file?"
                 )
             continue
         data = b"".join((rest, memoryview(piece)[:cut]))
         rest = piece[cut:]
-        if not piece:
-            if not data.strip():
-                return
-            data += b"\n"
-        text, latin = _settle_encoding(data, name, line, encoding, latin_fallback)
-        yield Block(text, line, n_read - len(rest), latin)
-        line += int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
-        if not piece:
-            return
+        if piece:
+            yield Block(data, n_read - len(rest))
+            continue
+        if data.strip():
+            yield Block(data + b"\n", n_read)
+        return
 
 
-def _settle_encoding(data: bytes, name: str, line: int, encoding: str | None, fallback: bool) -> tuple[bytes, bool]:
+def line_blocks(stream: IO[bytes], name: str, *, encoding: str | None = None) -> Iterator[Block]:
+    """Blocks of text that know their line numbers.
+
+    >>> import io
+    >>> [(b.data, b.first_line) for b in line_blocks(io.BytesIO(b"a\\nb"), "x")]
+    [(b'a\\n', 1), (b'b\\n', 2)]
+    """
+    line = 1
+    for block in cut_blocks(stream, name):
+        try:
+            settled = settle_encoding(block, name, encoding)
+        except LineError as e:
+            raise e.after(line - 1) from e
+        yield replace(settled, first_line=line)
+        line += block.data.count(b"\n")
+
+
+def settle_encoding(block: Block, name: str, encoding: str | None, latin_fallback: bool = False) -> Block:
+    """The block as UTF-8; lines in errors are counted from the block's own first."""
+    data = block.data
     if b"\x00" in data:
-        at = line + data[: data.index(b"\x00")].count(b"\n")
-        raise TRNNError(f"{name}, line {at}: must be text. It holds a NUL byte; the file is binary or damaged.")
-    if data.isascii():
-        return data, False
-    if encoding == "latin-1":
-        return data.decode("latin-1").encode(), True
-    if is_utf8(data):
-        return data, False
-    if fallback and encoding is None:
-        return data.decode("latin-1").encode(), True
+        at = data[: data.index(b"\x00")].count(b"\n") + 1
+        raise LineError(name, at, "must be text. It holds a NUL byte; the file is binary or damaged.")
+    if data.isascii() or (encoding != "latin-1" and is_utf8(data)):
+        return block
+    if encoding == "latin-1" or (latin_fallback and encoding is None):
+        return replace(block, data=data.decode("latin-1").encode(), latin=True)
     try:
         data.decode()
     except UnicodeDecodeError as e:
-        at = line + data[: e.start].count(b"\n")
-        raise TRNNError(
-            f"{name}, line {at}: must be UTF-8 text. Byte 0x{data[e.start]:02x} is not; save the file as UTF-8, or choose encoding latin-1 if that is what it is."
+        at = data[: e.start].count(b"\n") + 1
+        raise LineError(
+            name,
+            at,
+            f"must be UTF-8 text. Byte 0x{data[e.start]:02x} is not; save the file as UTF-8, or choose encoding latin-1 if that is what it is.",
         ) from e
-    return data, False
+    return block
 
 
 def is_utf8(data: bytes) -> bool:

@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from trnn_core.data.aggregate import Dropped, EventBatch, Example
-from trnn_core.data.readers.blocks import Block
+from trnn_core.data.aggregate import Dropped, EventBatch, Example, first_places
+from trnn_core.data.readers.blocks import Block, LineError, settle_encoding
 from trnn_core.data.readers.hashing import combine, hash_texts, mix
 from trnn_core.data.readers.inputs import short
-from trnn_core.errors import TRNNError
 
 R = TypeVar("R")
 NO_DAY = np.int64(np.iinfo(np.int32).min)
@@ -32,12 +31,14 @@ class EventLayout:
     intensity: str
     event_key: tuple[str, ...]  # what makes two rows the same event
     record_key: tuple[str, ...]  # what makes two rows the same record, delivered twice
+    identifier: str  # the column of record numbers; rows without one are never repeats of each other
     read_day: Callable[[str], int | None]
     scheme: str  # how countries are spelt
     missing: frozenset[str] = frozenset({""})
     separator: str = ""  # between several countries in one field
     latin_fallback: bool = False
     needs: tuple[str, ...] = ()
+    licence: str = ""
 
     def names_in(self, text: str) -> tuple[str, ...]:
         """The actors in a country field: yearly ICEWS files quote them, POLECAT lists several."""
@@ -66,6 +67,7 @@ class Job:
     weigh: bool  # whether intensities are summed
     columns: list[str]  # of the file at hand
     name: str
+    encoding: str | None = None
     names: dict[bytes, tuple[str, ...]] = field(default_factory=dict)  # what country fields mean
     labels: dict[bytes, str | None] = field(default_factory=dict)  # what action fields mean
 
@@ -77,12 +79,13 @@ class Job:
 
 
 def parse_block(block: Block, job: Job) -> EventBatch:
-    """The usable events of one block of tab-separated lines."""
-    batch = events_of(read_table(block, job.columns, job.needed, job.name), block.first_line, job)
+    """The usable events of one block of tab-separated lines, counted from its own first line."""
+    block = settle_encoding(block, job.name, job.encoding, job.layout.latin_fallback)
+    batch = events_of(read_table(block.data, job.columns, job.needed, job.name), 1, job, block.n_read)
     return replace(batch, notes=[f"{job.name} is not UTF-8 and was read as Latin-1"]) if block.latin else batch
 
 
-def events_of(table: pa.Table, first_line: int, job: Job) -> EventBatch:
+def events_of(table: pa.Table, first_line: int, job: Job, place: int = 0) -> EventBatch:
     """The usable events of a table of text, and why the other rows are not."""
     layout, rule, n = job.layout, job.rule, table.num_rows
     at, texts = {}, {}
@@ -107,6 +110,8 @@ def events_of(table: pa.Table, first_line: int, job: Job) -> EventBatch:
         sift.drop(layout.intensity, np.isnan(weights), f"no number in {layout.intensity}", texts)
     rows = np.flatnonzero(sift.ok)
     key = _keys(job.key, at, texts, rows) if job.key else None
+    if key is not None and layout.identifier in job.key:
+        key = _told_apart(key, at[layout.identifier][rows], texts[layout.identifier], rows, f"{job.name} {place}")
     source, target, rows, key = _dyads(
         parts[layout.source], parts[layout.target], at[layout.source], at[layout.target], rows, key
     )
@@ -127,9 +132,9 @@ def events_of(table: pa.Table, first_line: int, job: Job) -> EventBatch:
     )
 
 
-def read_table(block: Block, columns: list[str], needed: list[str], name: str) -> pa.Table:
+def read_table(data: bytes, columns: list[str], needed: list[str], name: str) -> pa.Table:
     """The needed columns as dictionaries of bytes; a line with another number of fields is an error."""
-    if not block.data:
+    if not data:
         return pa.table({c: pa.array([], pa.binary()).dictionary_encode() for c in needed})
     bad: list[csv.InvalidRow] = []
 
@@ -139,8 +144,8 @@ def read_table(block: Block, columns: list[str], needed: list[str], name: str) -
 
     try:
         return csv.read_csv(
-            pa.py_buffer(block.data),
-            read_options=csv.ReadOptions(column_names=columns, use_threads=False, block_size=len(block.data) + 1),
+            pa.py_buffer(data),
+            read_options=csv.ReadOptions(column_names=columns, use_threads=False, block_size=len(data) + 1),
             parse_options=csv.ParseOptions(
                 delimiter="\t", quote_char=False, ignore_empty_lines=False, invalid_row_handler=stop
             ),
@@ -150,21 +155,18 @@ def read_table(block: Block, columns: list[str], needed: list[str], name: str) -
         )
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
         if bad:
-            line = block.first_line + (bad[0].number or 1) - 1
-            raise TRNNError(
-                f"{name}, line {line}: must have {len(columns)} tab-separated fields as the first line. Got {bad[0].actual_columns}: {bad[0].text[:80]!r}; "
+            problem = (
+                f"must have {len(columns)} tab-separated fields as the first line. Got {bad[0].actual_columns}: {bad[0].text[:80]!r}; "
                 "the row is broken, perhaps by a line break or a tab inside a field."
-            ) from e
-        raise TRNNError(
-            f"{name}, from line {block.first_line}: cannot be read as tab-separated text ({short(e)})."
-        ) from e
+            )
+            raise LineError(name, bad[0].number or 1, problem) from e
+        raise LineError(name, 1, f"cannot be read as tab-separated text ({short(e)}).") from e
 
 
 def _dated(at: np.ndarray, days: np.ndarray, first_line: int) -> dict[int, tuple[int, int]]:
     """Day -> number of rows with that date, usable or not, and the line of the first."""
     counts = np.bincount(at, minlength=len(days))
-    first = np.empty(len(days), np.int64)
-    first[at[::-1]] = np.arange(len(at))[::-1]
+    first = first_places(at, len(days))
     dated: dict[int, tuple[int, int]] = {}
     for i in np.flatnonzero((days != NO_DAY) & (counts > 0)):
         n, line = dated.get(int(days[i]), (0, 1 << 62))
@@ -229,6 +231,15 @@ def _keys(
     for column in columns:
         key = combine(key, hash_texts(texts[column])[at[column][rows]])
     return key
+
+
+def _told_apart(key: np.ndarray, at: np.ndarray, texts: pa.Array, rows: np.ndarray, place: str) -> np.ndarray:
+    """Rows without a record number get a key of their own, made of where they stand."""
+    blank = np.array([not t.strip() for t in texts.to_pylist()], bool)
+    if not blank.any():
+        return key
+    own = combine(np.broadcast_to(hash_texts(pa.array([place])), rows.shape), mix(rows.astype(np.uint64)))
+    return np.where(blank[at], own, key)
 
 
 def _dyads(

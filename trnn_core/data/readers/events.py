@@ -13,7 +13,7 @@ from typing import TypeVar
 from trnn_core.data.aggregate import Aggregator, EventBatch
 from trnn_core.data.assemble import Reading, assemble
 from trnn_core.data.options import ImportOptions
-from trnn_core.data.readers.blocks import Block, line_blocks
+from trnn_core.data.readers.blocks import Block, LineError, cut_blocks
 from trnn_core.data.readers.eventrows import ActionRule, EventLayout, Job, parse_block
 from trnn_core.data.readers.inputs import Input, open_input
 from trnn_core.data.series import RelationalSeries
@@ -45,17 +45,22 @@ def read_events(
     done, total = 0, sum(i.size for i in inputs) or 1
     for source in inputs:
         with open_input(source, options) as stream:
-            blocks = line_blocks(stream, source.name, encoding=options.encoding, latin_fallback=layout.latin_fallback)
+            blocks = cut_blocks(stream, source.name)
             first = next(blocks, None)
             if first is None:
                 raise TRNNError(f"{source.name}, line 1: the file must hold rows. It is empty.")
             columns, header = columns_of(first.data[: first.data.index(b"\n")], source.name)
-            first = _without_header(first) if header else first
-            own = replace(job, columns=columns, name=source.name)
-            for batch, block in in_order(partial(parse_block, job=own), chain([first], blocks), options.threads):
-                aggregator.add(batch)
-                if progress:
-                    progress(min(done + block.n_read, total), total)
+            own = replace(job, columns=columns, name=source.name, encoding=options.encoding)
+            above = 1 if header else 0  # lines before the block at hand
+            body = _without_header(first) if header else first
+            try:
+                for batch, block in in_order(partial(parse_block, job=own), chain([body], blocks), options.threads):
+                    aggregator.add(batch.after(above))
+                    above += batch.n_rows
+                    if progress:
+                        progress(min(done + block.n_read, total), total)
+            except LineError as e:
+                raise e.after(above) from e
         done += source.size
     if progress:
         progress(total, total)
@@ -67,6 +72,7 @@ def read_events(
         value,
         "count" if value in ("events", "rows") else "value",
         words=WORDS[value],
+        licence=layout.licence,
     )
     return assemble(aggregator, reading, options), aggregator
 
@@ -93,7 +99,7 @@ def in_order(work: Callable[[T], EventBatch], items: Iterable[T], threads: int) 
 
 
 def _without_header(block: Block) -> Block:
-    return replace(block, data=block.data[block.data.index(b"\n") + 1 :], first_line=block.first_line + 1)
+    return replace(block, data=block.data[block.data.index(b"\n") + 1 :])
 
 
 def named_columns(line: bytes, name: str, layout: EventLayout) -> tuple[list[str], bool]:

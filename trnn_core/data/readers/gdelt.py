@@ -37,6 +37,7 @@ LAYOUT = EventLayout(
     intensity="GoldsteinScale",
     event_key=("GLOBALEVENTID",),
     record_key=("GLOBALEVENTID",),
+    identifier="GLOBALEVENTID",
     read_day=compact_day,
     scheme="cameo",
 )

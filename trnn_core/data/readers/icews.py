@@ -23,10 +23,12 @@ LAYOUT = EventLayout(
     intensity="Intensity",
     event_key=("Event Date", "Source Name", "Event Text", "Target Name"),
     record_key=("Event Date", "Event ID"),  # the ID alone repeats before 2014
+    identifier="Event ID",
     read_day=iso_day,
     scheme="icews",
     missing=frozenset({"", "NA"}),
     needs=("Event ID", "Event Date", "Source Name", "Source Country", "Event Text", CODE, "Intensity", "Target Name", "Target Country"),
+    licence="ICEWS: research and education only",
 )  # fmt: skip
 _NOT_CAMEO = "not a CAMEO code"
 

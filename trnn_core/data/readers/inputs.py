@@ -111,12 +111,15 @@ def _unwrap(path: Path, options: ImportOptions) -> list[Input]:
         packed = path.stat().st_size
         with path.open("rb") as file:
             start = file.read(4)
+            file.seek(max(0, packed - 4))
+            end = file.read(4)
     except OSError as e:
         raise TRNNError(f"{path.name}: cannot be read ({e.strerror or e}).") from e
     if packed == 0:
         raise TRNNError(f"{path.name}: the file is empty; check that it was downloaded whole.")
     if start[:2] == b"\x1f\x8b":
-        return [Input(path, path.name, "gzip", packed=packed, size=packed)]
+        told = int.from_bytes(end, "little")  # the unpacked size, modulo 4 GB; only the progress bar believes it
+        return [Input(path, path.name, "gzip", packed=packed, size=max(packed, told))]
     if start != b"PK\x03\x04" or _is_own_container(path):
         return [Input(path, path.name, "plain", packed=packed, size=packed)]
     return _members(path, packed, options)

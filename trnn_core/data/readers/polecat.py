@@ -27,6 +27,7 @@ LAYOUT = EventLayout(
     intensity="Intensity",
     event_key=_KEY,
     record_key=("Event Date", "Event ID"),
+    identifier="Event ID",
     read_day=iso_day,
     scheme="iso3",
     missing=frozenset({"", "None"}),

@@ -97,7 +97,9 @@ def _text_batches(source: Input, columns: Sequence[str], needed: list[str], opti
                 separator = separator_of(data[:cut], source.name)
                 data, line = data[cut:], line + 1
             if data:
-                yield Rows(_parse(Block(data, line, 0), separator, columns, needed, source.name), line, block.n_read)
+                yield Rows(
+                    _parse(Block(data, block.n_read, line), separator, columns, needed, source.name), line, block.n_read
+                )
 
 
 def _parse(block: Block, separator: str, columns: Sequence[str], needed: list[str], name: str) -> pa.Table:

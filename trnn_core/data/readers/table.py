@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
-from trnn_core.data.aggregate import Aggregator, Example
+from trnn_core.data.aggregate import Aggregator, Example, first_places
 from trnn_core.data.assemble import Reading, assemble
+from trnn_core.data.cameo import ROOTS, grouped, quad_class, root
 from trnn_core.data.options import ImportOptions
 from trnn_core.data.periods import guess_period, period_index, period_start
 from trnn_core.data.readers.columns import match_columns
@@ -73,7 +75,7 @@ def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress | N
     aggregator = Aggregator(period, week_start)
     done, total = 0, sum(i.size for i in inputs) or 1
     for source in inputs:
-        job = _job(source.name, roles[source], date_format, value, survey)
+        job = _job(source.name, roles[source], date_format, value, survey, options)
         work = partial(_events, job=job)
         for batch, some in in_order(work, rows(source), options.threads):
             aggregator.add(batch)
@@ -92,7 +94,7 @@ def _events(some: Rows, job: Job):  # type: ignore[no-untyped-def]
 
 
 def _finish(
-    aggregator: Aggregator, inputs: Sequence[Input], roles: dict[str, str], value: str, kind: str, date_format: str,
+    aggregator: Aggregator, inputs: Sequence[Input], roles: dict[str, str], value: str, kind: Literal["count", "value"], date_format: str,
     whole: bool, options: ImportOptions,
 ) -> RelationalSeries:  # fmt: skip
     own = roles.get("value", "")
@@ -106,7 +108,9 @@ def _finish(
             raise TRNNError(
                 f"{inputs[0].name}: several dates fall into one {aggregator.period}, so its value is not certain. Choose the sum or the mean, or the period 'day'."
             )
-    order = tuple(q for q in QUAD_ACTIONS) if set(aggregator.actions.names) <= set(QUAD_ACTIONS) else ()
+    order = _rule(roles, options, inputs[0].name).order
+    if not order and set(aggregator.actions.names) <= set(QUAD_ACTIONS):
+        order = QUAD_ACTIONS
     files = [(i.name, i.size) for i in inputs]
     reading = Reading("table", files, None, order, value, kind, whole, words, notes)
     return assemble(aggregator, reading, options)
@@ -115,10 +119,11 @@ def _finish(
 def _look(some: Rows, roles: dict[str, str], name: str, survey: _Survey) -> None:
     """Dates and numbers must be right in every row: a table is the user's own and small enough to correct."""
     at, texts = encoded(some.table.column(roles["date"]))
-    for i, text in enumerate(decoded(texts)):
+    lines = some.first_line + first_places(at, len(texts))
+    for line, text in zip(lines.tolist(), decoded(texts), strict=True):
         if text in survey.dates:
             continue
-        where = Example(name, some.first_line + int(np.flatnonzero(at == i)[0]), text)
+        where = Example(name, line, text)
         fits = date_formats(text)
         if not fits:
             raise TRNNError(
@@ -141,29 +146,31 @@ def _look(some: Rows, roles: dict[str, str], name: str, survey: _Survey) -> None
 
 def _look_at_values(some: Rows, column: str, name: str, survey: _Survey) -> None:
     at, texts = encoded(some.table.column(column))
-    for i, text in enumerate(decoded(texts)):
-        plain = text.strip()
-        empty = plain.lower() in _NO_VALUE
-        try:
-            number = 0.0 if empty else float(plain.replace("_", "x"))
-        except ValueError:
-            number = None  # type: ignore[assignment]
-        if not empty and number is not None and number >= 0 and number == np.floor(number) and number < 2**53:
-            continue
-        where = Example(name, some.first_line + int(np.flatnonzero(at == i)[0]), text)
-        if number is None or not np.isfinite(number):
-            raise TRNNError(
-                f"{name}, line {where.line}: {column!r} must be a finite number. Got {text[:40]!r}; correct the row or leave it out."
-            )
-        if empty:
+    lines = some.first_line + first_places(at, len(texts))
+    for line, text in zip(lines.tolist(), decoded(texts), strict=True):
+        where = Example(name, line, text)
+        if text.strip().lower() in _NO_VALUE:
             survey.empty = survey.empty or where
-        elif number < 0 and number == np.floor(number):
-            survey.negative = survey.negative or where
-        else:
+            continue
+        number = _number(text)
+        if not np.isfinite(number):
+            raise TRNNError(
+                f"{name}, line {line}: {column!r} must be a finite number. Got {text[:40]!r}; correct the row or leave it out."
+            )
+        if number != np.floor(number):
             survey.fraction = survey.fraction or where
+        elif number < 0:
+            survey.negative = survey.negative or where
 
 
-def _kind(survey: _Survey, value: str) -> str:
+def _number(text: str) -> float:
+    try:
+        return float(text) if "_" not in text else np.nan
+    except ValueError:
+        return np.nan
+
+
+def _kind(survey: _Survey, value: str) -> Literal["count", "value"]:
     """Counts or other values; a negative whole number among whole numbers could be either, so it is asked."""
     if value in ("events", "rows"):
         return "count"
@@ -208,16 +215,43 @@ def _period(survey: _Survey, date_format: str, options: ImportOptions) -> tuple[
     return options.period, options.week_start, whole
 
 
-def _job(name: str, roles: dict[str, str], date_format: str, value: str, survey: _Survey) -> Job:
+def _job(
+    name: str, roles: dict[str, str], date_format: str, value: str, survey: _Survey, options: ImportOptions
+) -> Job:
     missing = {""} if survey.short > survey.long else {"", "NA"}  # among two-letter codes NA is Namibia
     layout = EventLayout(
-        "table", roles["date"], roles["source"], roles["target"], roles.get("value", ""), (), (), DATE_FORMATS[date_format], "", frozenset(missing)
+        "table", roles["date"], roles["source"], roles["target"], roles.get("value", ""), (), (), "", DATE_FORMATS[date_format], "", frozenset(missing)
     )  # fmt: skip
-    rule = ActionRule(roles.get("action", roles["date"]), lambda t: t.strip() or None, (), "no action")
-    if "action" not in roles:
-        rule = replace(rule, label=lambda t: "all actions")
+    rule = _rule(roles, options, name)
     key = tuple(roles[r] for r in ("date", "source", "target", "action") if r in roles) if value == "cells" else ()
     return Job(layout, rule, key, value in ("sum", "mean", "cells"), [], name)
+
+
+def _rule(roles: dict[str, str], options: ImportOptions, name: str) -> ActionRule:
+    """The table's own actions, or what a user makes of them: quad classes, CAMEO roots, a grouping."""
+    wanted = options.actions or "own"
+    if "action" not in roles:
+        if wanted != "own":
+            raise TRNNError(
+                f"{name}, line 1: grouping actions needs an action column. Name it with columns={{'action': ...}}."
+            )
+        return ActionRule(roles["date"], lambda t: "all actions", (), "no action")
+    if wanted == "own":
+        return ActionRule(roles["action"], lambda t: t.strip() or None, (), "no action")
+    if wanted == "quad":
+        return ActionRule(roles["action"], _quad, QUAD_ACTIONS, "neither a quad class nor a CAMEO code")
+    if wanted == "root":
+        return ActionRule(
+            roles["action"], lambda t: ROOTS.get(root(t.strip()) or ""), tuple(ROOTS.values()), "not a CAMEO code"
+        )
+    groups: dict[str, str] = wanted  # type: ignore[assignment]
+    order = tuple(dict.fromkeys(groups.values()))
+    return ActionRule(roles["action"], lambda t: grouped(t.strip(), groups), order, "not in the grouping of actions")
+
+
+def _quad(text: str) -> str | None:
+    plain = text.strip().lower().replace("_", " ")
+    return plain if plain in QUAD_ACTIONS else quad_class(plain)
 
 
 def _repeated(first: Example) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress | N
     _check_entries(entries, source.name, options)
     labels = find_labels(source, entries.sizes, _totals(entries), options)
     whole = bool((entries.value >= 0).all() and (entries.value == np.floor(entries.value)).all())
-    kind = "value" if options.value in ("sum", "mean") or not whole else "count"
+    kind: Literal["count", "value"] = "value" if options.value in ("sum", "mean") or not whole else "count"
     aggregator = _aggregate(entries, labels, source.name)
     absent = "zero" if kind == "count" else "missing"
     reading = Reading(

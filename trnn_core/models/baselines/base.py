@@ -19,6 +19,7 @@ from trnn_core.models.panel import Panel
 
 _WARM_UP = 10  # origins before this have hardly any past
 _NOISE_ORIGINS = 400  # the noise is learnt from the most recent training periods
+_MIN_NOISE_ORIGINS = 40  # a held-out part shorter than this is too little to learn a distribution from
 
 
 class LevelForecaster:
@@ -86,10 +87,9 @@ class LevelForecaster:
 
     def _fit_noise(self, step: int) -> Noise:
         """The errors made `step` periods ahead over the recent training periods."""
-        panel = self._train
-        assert panel is not None
+        panel = self._training_panel(step)
         last = panel.n_periods - 1 - step
-        held_out = self._learnt_until - 1 if self.holdout else 0
+        held_out = min(self._learnt_until - 1, last + 1 - _MIN_NOISE_ORIGINS) if self.holdout else 0
         first = max(min(_WARM_UP, last), last + 1 - _NOISE_ORIGINS, held_out)
         origins = np.arange(first, last + 1)
         levels = self._levels(panel, origins, step)
@@ -101,6 +101,13 @@ class LevelForecaster:
         nearby = self._noise.get(step - 1)
         return fit_count_noise(level, activity, value, nearby if isinstance(nearby, CountNoise) else None)
 
+    def _training_panel(self, step: int) -> Panel:
+        if self._train is None:
+            raise TRNNError(
+                f"The saved model '{self.name}' was kept for fewer steps ahead than {step}; ask for fewer, or fit it again."
+            )
+        return self._train
+
     def check_length(self, series: RelationalSeries) -> None:
         if len(series) < self.min_periods:
             raise TRNNError(
@@ -109,7 +116,7 @@ class LevelForecaster:
             )
 
     def _check_labels(self, series: RelationalSeries) -> None:
-        if self._train is None:
+        if not self._labels[0]:
             raise TRNNError(f"The model '{self.name}' must be fitted before it forecasts; call fit(series) first.")
         if (series.actors, series.actions) != self._labels:
             raise TRNNError(

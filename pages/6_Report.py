@@ -1,0 +1,88 @@
+"""Report: what a run found, as a page to read, print, present or pass on, with everything it came from."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from trnn_core.export.bundle import zip_bundle
+from trnn_core.export.material import Material, gather
+from trnn_core.export.report import html_report, pdf_report
+from trnn_core.export.sections import ALWAYS, SECTIONS, choose
+from trnn_core.export.slides import slides
+from trnn_core.training.runs import Run
+from ui.page import empty, page, simulated_badge
+from ui.pickers import pick_run
+from ui.store import run_store
+
+MAKERS = {
+    "PDF": (lambda m, names, tell: pdf_report(m, names, tell), "pdf", "application/pdf"),
+    "Slides (PPTX)": (lambda m, names, tell: slides(m, names, tell), "pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    "Everything (ZIP)": (lambda m, names, tell: zip_bundle(m, progress=tell), "zip", "application/zip"),
+}  # fmt: skip
+
+
+def main() -> None:
+    runs = [run for run in run_store().runs() if (run.folder / "forecast.npz").exists()]
+    if not runs:
+        empty("There is nothing to report yet: train a network first.", "pages/2_Train.py", "Train a network", ":material/model_training:")  # fmt: skip
+    options, preview = st.columns([1, 3], gap="medium")
+    with options:
+        run = pick_run(runs, words="Which run to report, newest first.")
+        names = pick_sections()
+        material = gather(run.run_id, run_store())
+        simulated_badge(material.simulated)
+        text = _html(run.run_id, _version(run), run.name, tuple(names), material)
+        file = f"{run.run_id}-{material.forecast.dates[0]}"
+        st.download_button(
+            "Report (HTML)", text, f"{file}.html", "text/html", icon=":material/summarize:", type="primary", on_click="ignore", width="stretch",
+            help="One file with interactive charts that opens in any browser, without a network.",
+        )  # fmt: skip
+        make_file(material, names, file)
+    with preview:
+        st.iframe(text, height=860, alt="Preview of the report")
+
+
+def pick_sections() -> list[str]:
+    """Which sections; limits and source go with every report."""
+    offered = [name for name in SECTIONS if name not in ALWAYS]
+    chosen = st.pills(
+        "Sections", offered, selection_mode="multi", default=offered, format_func=lambda name: SECTIONS[name][0], key="sections", bind="query-params", wrap=True,
+        help="What the report tells. Its limits and its source, licence and citation are always part of it.",
+    )  # fmt: skip
+    return choose(chosen)
+
+
+def make_file(material: Material, names: list[str], file: str) -> None:
+    """Files that take a while are made on demand, with a bar, and then wait to be saved."""
+    kind = st.selectbox(
+        "Another form", list(MAKERS), key="form",
+        help="PDF for print, slides to edit in PowerPoint or LibreOffice, or all tables, networks, images and recipe at once.",
+    )  # fmt: skip
+    make, ending, mime = MAKERS[kind]
+    wanted = (material.run.run_id, tuple(names), kind)
+    if st.button(
+        f"Make {kind}", icon=":material/build:", width="stretch", help="Takes from a few seconds to a minute."
+    ):
+        bar = st.progress(0.0, text="Gathering")
+        content = make(material, names, lambda done, total, what: bar.progress(done / max(total, 1), text=what.capitalize()))  # fmt: skip
+        bar.empty()
+        st.session_state["made"] = (wanted, content)
+    if st.session_state.get("made", (None,))[0] == wanted:
+        st.download_button(
+            f"Save {kind}", st.session_state["made"][1], f"{file}.{ending}", mime, icon=":material/download:", on_click="ignore", width="stretch",
+            help="The file just made.",
+        )  # fmt: skip
+
+
+def _version(run: Run) -> tuple[int, ...]:
+    """Changes whenever anything the report reads was written again."""
+    return tuple((run.folder / name).stat().st_mtime_ns for name in ("forecast.npz", "backtest.parquet", "backtest.json", "explanation.npz") if (run.folder / name).exists())  # fmt: skip
+
+
+@st.cache_data(max_entries=8, show_spinner="Writing the report ...")
+def _html(run_id: str, version: tuple[int, ...], name: str, sections: tuple[str, ...], _material: Material) -> str:
+    return html_report(_material, list(sections))
+
+
+with page("Report"):
+    main()

@@ -1,0 +1,34 @@
+"""`export RUN`: tables, networks, images, report and slides of a run, as files in a folder."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from trnn_core.cli.report import teller
+from trnn_core.cli.train import add_store
+from trnn_core.export.bundle import KINDS, write_bundle
+from trnn_core.export.material import gather
+from trnn_core.training.store import RunStore
+
+HELP = "write a run's tables, networks, images, report and slides into a folder"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    what = "; ".join(f"{kind}: {words}" for kind, (words, _) in KINDS.items())
+    parser.add_argument("name", metavar="RUN")
+    parser.add_argument("--out", metavar="DIR", required=True, help="the folder to write into")
+    parser.add_argument("--what", metavar="A,B,C", help=f"only these (default: all). {what}")
+    add_store(parser)
+    parser.add_argument("--json", action="store_true", help="for machines")
+
+
+def run(args: argparse.Namespace) -> int:
+    kinds = [kind.strip() for kind in args.what.split(",") if kind.strip()] if args.what else None
+    written = write_bundle(gather(args.name, RunStore(args.runs)), Path(args.out), kinds, teller(args.json))
+    if args.json:
+        print(json.dumps({"out": args.out, "files": [str(p.relative_to(args.out)) for p in written]}, indent=1))
+    else:
+        print(f"{len(written)} files in {args.out}.")
+    return 0

@@ -1,0 +1,145 @@
+"""Everything a report may tell about one run, gathered once: data, recipe, history, forecast, and what else is stored.
+
+A backtest (`backtest.parquet`, tidy: model, origin, horizon, action, metric, value) and an explanation
+(`explanation.npz`: sender and receiver influence) are read where the run has them.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from trnn_core.charts.lines import unit_of
+from trnn_core.charts.order import order_actors, place_actors
+from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
+from trnn_core.export.forecasts import RunForecast
+from trnn_core.training.runs import Run
+from trnn_core.training.store import RunStore
+
+BACKTEST_COLUMNS = {"model", "origin", "horizon", "action", "metric", "value"}
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """A stored backtest: the tidy scores, the protocol in words, and, where kept, scores per dyad."""
+
+    table: pd.DataFrame
+    protocol: str = ""
+    dyads: pd.DataFrame | None = None
+
+    def mean(self, metric: str, horizon: int = 1) -> pd.Series:
+        """Mean over origins by model, all actions together."""
+        rows = self.table[(self.table["metric"] == metric) & (self.table["horizon"] == horizon)]
+        whole = rows[rows["action"] == "all"]
+        return (whole if len(whole) else rows).groupby("model", sort=False)["value"].mean()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Who moves whom: row is moved, column moves; (N, N) each."""
+
+    sender: np.ndarray
+    receiver: np.ndarray
+    actors: tuple[str, ...]
+    method: str
+
+
+@dataclass(frozen=True)
+class Material:
+    """One run, ready to be told."""
+
+    run: Run
+    series: RelationalSeries
+    forecast: RunForecast
+    backtest: Backtest | None = None
+    explanation: Explanation | None = None
+    made: str = ""  # ISO date on which the export was made
+
+    @property
+    def simulated(self) -> bool:
+        return self.forecast.simulated or self.series.source.simulated
+
+    @property
+    def unit(self) -> str:
+        return unit_of(self.series)
+
+    @property
+    def period(self) -> str:
+        return self.series.period
+
+    @property
+    def title(self) -> str:
+        return self.series.source.title
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        return self.run.summary() or {}
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        return place_actors(self.series)
+
+    @cached_property
+    def order(self) -> list[int]:
+        return order_actors(self.series)
+
+
+def gather(run_id: str, store: RunStore, made: str | None = None) -> Material:
+    """Read a run with all that is stored about it; a run without a forecast cannot be reported."""
+    run = store.get(run_id)
+    stored = run.forecast()
+    if stored is None:
+        raise TRNNError(
+            f"Run {run_id} has no forecast yet: it is {run.status().state}. Let it finish, or stop it and keep its weights."
+        )
+    series = store.series(run).select(actors=run.recipe.data.actors, actions=run.recipe.data.actions)
+    forecast = RunForecast.from_arrays(stored)
+    if (forecast.actors, forecast.actions) != (series.actors, series.actions):
+        raise TRNNError(f"The forecast of run {run_id} names other actors or actions than its data; train it again.")
+    return Material(run, series, forecast, read_backtest(run), read_explanation(run), made or date.today().isoformat())
+
+
+def read_backtest(run: Run) -> Backtest | None:
+    content = run.read_checked("backtest.parquet")
+    if content is None:
+        return None
+    table = _parquet(content, run, "backtest.parquet")
+    missing = BACKTEST_COLUMNS - set(table.columns)
+    if missing:
+        raise TRNNError(f"{run.folder / 'backtest.parquet'} must have the columns {', '.join(sorted(BACKTEST_COLUMNS))}. It lacks {', '.join(sorted(missing))}; run the backtest again.")  # fmt: skip
+    about, dyads = run.read_checked("backtest.json"), run.read_checked("backtest.dyads.parquet")
+    try:
+        words = str(json.loads(about).get("protocol_in_words", "")) if about else ""
+    except (ValueError, AttributeError) as e:
+        raise TRNNError(f"{run.folder / 'backtest.json'} cannot be read ({e}); run the backtest again.") from e
+    return Backtest(table, words, _parquet(dyads, run, "backtest.dyads.parquet") if dyads else None)
+
+
+def read_explanation(run: Run) -> Explanation | None:
+    content = run.read_checked("explanation.npz")
+    if content is None:
+        return None
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            actors = tuple(str(a) for a in stored["actors"])
+            found = Explanation(stored["sender"], stored["receiver"], actors, str(stored["method"]))
+    except Exception as e:  # a zip can break in many ways; all of them mean the same here
+        raise TRNNError(f"{run.folder / 'explanation.npz'} cannot be read ({e}); explain the run again.") from e
+    if found.sender.shape != (len(actors), len(actors)) or found.receiver.shape != found.sender.shape:
+        raise TRNNError(f"{run.folder / 'explanation.npz'} must hold two {len(actors)} x {len(actors)} matrices; explain the run again.")  # fmt: skip
+    return found
+
+
+def _parquet(content: bytes, run: Run, name: str) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(io.BytesIO(content))
+    except Exception as e:  # damaged files fail in many ways inside the reader
+        raise TRNNError(f"{run.folder / name} cannot be read ({e}); run the backtest again.") from e

@@ -1,0 +1,118 @@
+"""The charts of a run, as reports, slides and image files show them: always on light ground, always with their title."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from trnn_core.charts.heatmap import heatmap
+from trnn_core.charts.lines import Fan, activity, dyad_history, loss_curve
+from trnn_core.charts.network import network, strongest
+from trnn_core.export.blocks import Chart
+from trnn_core.export.material import Material
+
+EDGES = 50  # the strongest relations drawn in a network
+
+
+def when(material: Material, step: int = 0) -> str:
+    ahead = f"next {material.period}" if step == 0 else f"{step + 1} {material.period}s ahead"
+    return f"{ahead}, {material.forecast.dates[step]}"
+
+
+def slug(text: str) -> str:
+    """A name as part of a file name, on any system.
+
+    >>> slug("Verbal conflict / <1>")
+    'verbal-conflict-1'
+    """
+    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
+    return "-".join(part for part in kept.split("-") if part)[:60] or "x"
+
+
+def activity_chart(material: Material) -> Chart:
+    return Chart(activity(material.series), "activity", f"Events of each action per {material.period}, all pairs together")  # fmt: skip
+
+
+def loss_chart(material: Material) -> Chart:
+    figure = loss_curve(material.run.history_frame(), simulated=material.simulated)
+    return Chart(figure, "training-loss", "Loss on training and validation periods by epoch")
+
+
+def expected_heatmap(material: Material, action: int, step: int = 0) -> Chart:
+    forecast, name = material.forecast, material.forecast.actions[action]
+    lower, upper = forecast.lower[step, ..., action], forecast.upper[step, ..., action]
+    texts = [f"{forecast.level:.0%} interval {a:.3g} to {b:.3g}" for a, b in zip(lower.ravel(), upper.ravel(), strict=True)]  # fmt: skip
+    figure = heatmap(
+        forecast.mean[step, ..., action], forecast.actors, f"Expected {name}", unit=material.unit, order=material.order,
+        simulated=material.simulated, subtitle=when(material, step), kind="count" if material.series.source.kind == "count" else "value",
+        details=np.array(texts, dtype=object).reshape(lower.shape),
+    )  # fmt: skip
+    return Chart(figure, f"forecast-heatmap-{slug(name)}", f"Matrix of expected {name}, senders in rows, receivers in columns")  # fmt: skip
+
+
+def expected_network(material: Material, action: int, step: int = 0) -> Chart:
+    forecast, name = material.forecast, material.forecast.actions[action]
+    matrix = forecast.mean[step, ..., action]
+    edges = strongest(matrix, top=EDGES)
+    figure = network(
+        matrix, forecast.actors, material.positions, f"Expected {name}", edges=edges, unit=material.unit,
+        simulated=material.simulated, height=600,
+        subtitle=f"{when(material, step)} · {len(edges)} strongest relations · thicker and darker: more",
+    )  # fmt: skip
+    return Chart(figure, f"forecast-network-{slug(name)}", f"Network of the {len(edges)} strongest expected relations, {name}")  # fmt: skip
+
+
+def change_network(material: Material, action: int, step: int = 0) -> Chart:
+    forecast, name = material.forecast, material.forecast.actions[action]
+    matrix = forecast.change[step, ..., action]
+    edges = strongest(matrix, top=EDGES)
+    figure = network(
+        matrix, forecast.actors, material.positions, f"Expected change of {name}", edges=edges, kind="change",
+        unit=material.unit, simulated=material.simulated, height=600,
+        subtitle=f"{when(material, step)}, against {forecast.last_date or 'the last observed'} · orange: more, blue: less",
+    )  # fmt: skip
+    return Chart(figure, f"change-network-{slug(name)}", f"Network of the {len(edges)} largest expected changes, {name}")  # fmt: skip
+
+
+def pair_chart(material: Material, source: int, target: int, action: int) -> Chart:
+    """The recent history of one pair, with the forecast as a fan."""
+    forecast = material.forecast
+    fan = Fan(
+        np.array(forecast.dates, dtype="datetime64[D]"), forecast.mean[:, source, target, action],
+        forecast.lower[:, source, target, action], forecast.upper[:, source, target, action], forecast.level,
+    )  # fmt: skip
+    figure = dyad_history(material.series, source, target, action, fan=fan)
+    names = [forecast.actors[source], forecast.actors[target], forecast.actions[action]]
+    return Chart(figure, "pair-" + slug("-".join(names)), f"History and forecast: {names[0]} to {names[1]}, {names[2]}")
+
+
+def influence_chart(material: Material, matrix: np.ndarray, title: str, subtitle: str, name: str) -> Chart:
+    assert material.explanation is not None  # asked for only where there is one
+    figure: go.Figure = heatmap(
+        matrix, material.explanation.actors, title, kind="change", unit="influence", simulated=material.simulated,
+        subtitle=subtitle, order=material.order if material.explanation.actors == material.series.actors else None,
+    )  # fmt: skip
+    figure.update_xaxes(title="who moves")
+    figure.update_yaxes(title="who is moved")
+    return Chart(figure, name, f"Matrix: {title}")
+
+
+def all_charts(material: Material) -> list[Chart]:
+    """Every chart of a run, for a folder of images."""
+    actions = range(len(material.forecast.actions))
+    charts = [activity_chart(material), loss_chart(material)]
+    for draw in (expected_heatmap, expected_network, change_network):
+        charts += [draw(material, k) for k in actions]
+    return charts + top_pair_charts(material)
+
+
+def top_pair_charts(material: Material, n: int = 2) -> list[Chart]:
+    """The pairs with the largest expected rise and fall."""
+    forecast, charts, seen = material.forecast, [], set()
+    for falls in (False, True):
+        for row in forecast.largest(0, n // 2, falls=falls).itertuples():
+            place = (forecast.actors.index(row.source), forecast.actors.index(row.target), forecast.actions.index(row.action))  # fmt: skip
+            if place not in seen:
+                seen.add(place)
+                charts.append(pair_chart(material, *place))
+    return charts

@@ -1,0 +1,80 @@
+"""The report: one HTML file that needs nothing else, with charts that answer the mouse; or the same, printed to PDF.
+
+Names from the data stand in it as text only. A content policy lets the browser run the two scripts of the report and no
+other, and fetch nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from trnn_core import __version__
+from trnn_core.export.blocks import Chart, Progress, Section, silent
+from trnn_core.export.browser import print_pdf
+from trnn_core.export.citation import one_line
+from trnn_core.export.images import script_json
+from trnn_core.export.material import Material
+from trnn_core.export.sections import write_sections
+
+
+def html_report(material: Material, sections: Sequence[str] | None = None, progress: Progress = silent) -> str:
+    """The report as the text of one HTML file; `sections` chooses among trnn_core.export.sections.SECTIONS."""
+    return render(material, write_sections(material, sections, progress))
+
+
+def pdf_report(material: Material, sections: Sequence[str] | None = None, progress: Progress = silent) -> bytes:
+    """The same report on A4."""
+    page = html_report(material, sections, progress)
+    progress(0, 1, "printing")
+    content = print_pdf(page)
+    progress(1, 1, "printed")
+    return content
+
+
+def render(material: Material, sections: Sequence[Section]) -> str:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    template = environment.from_string(_read("report.html.jinja"))
+    # Ours, not the reader's data: these three may stand unescaped.
+    plotly, draw = get_plotlyjs(), _read("draw.js")
+    css = _read("report.css") + (_read("simulated.css") if material.simulated else "")
+    return template.render(
+        title=heading(material),
+        subtitle=f"Run {material.run.name} on {material.title}; data up to {material.series.dates[-1]}, report of {material.made}",
+        sections=sections,
+        simulated=material.simulated,
+        footer=one_line(material),
+        version=__version__,
+        policy=_policy(plotly, draw, sections),
+        css=Markup(css),
+        plotly=Markup(plotly),
+        draw=Markup(draw),
+        kind_of=lambda block: type(block).__name__,
+        chart_json=lambda chart: Markup(script_json(chart.figure.to_json())),
+    )  # fmt: skip
+
+
+def heading(material: Material) -> str:
+    return f"Relations expected for the {material.period} of {material.forecast.dates[0]}"
+
+
+def _policy(plotly: str, draw: str, sections: Sequence[Section]) -> str:
+    """Only these two scripts, by their hashes; no connection anywhere. WebGL charts compile their shaders' glue code."""
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (plotly, draw)]
+    scripts = " ".join(f"'sha256-{h}'" for h in hashes) + (" 'unsafe-eval'" if _uses_webgl(sections) else "")
+    return f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
+
+
+def _uses_webgl(sections: Sequence[Section]) -> bool:
+    charts: list[Chart] = [chart for section in sections for chart in section.charts]
+    return any(trace.type.endswith("gl") for chart in charts for trace in chart.figure.data)
+
+
+def _read(name: str) -> str:
+    return files("trnn_core.export").joinpath("templates", name).read_text(encoding="utf-8")
