@@ -1,6 +1,6 @@
 """Backtest every model on every real series at hand and write the tables of docs/results.md.
 
-    python benchmarks/forecast/run.py [--data ../shared/data] [--models a,b] [--horizon 1] [--workers 2]
+    python benchmarks/forecast/run.py [--data ../shared/data] [--series x,y] [--models a,b] [--horizon 1] [--workers 2]
 
 Writes <series>.leaderboard.csv and <series>.calibration.csv beside this file (<series>.steps.* for a horizon above 1), and
 docs/results.md from all of them.
@@ -42,9 +42,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--models", default=",".join(names()))
     parser.add_argument("--horizon", type=int, default=1)
+    parser.add_argument("--series", default=",".join(SERIES), help="some of the series only")
     parser.add_argument("--workers", type=int, default=2)
     args = parser.parse_args()
-    for name in SERIES:
+    for name in args.series.split(","):
         if not (args.data / f"{name}.npz").exists():
             print(f"{name}: not here, left out (looked in {args.data})")
             continue
@@ -79,7 +80,9 @@ def write_page(args: argparse.Namespace) -> None:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()
-    command = "python benchmarks/forecast/run.py"
+    command = "python benchmarks/forecast/run.py" + (
+        "" if args.models == ",".join(names()) else f" --models {args.models}"
+    )
     head = (HERE / "results_head.md").read_text(encoding="utf-8")
     parts = [
         head.format(command=command, commit=commit, machine=f"Python {platform.python_version()}, {platform.machine()}")

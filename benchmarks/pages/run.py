@@ -129,13 +129,13 @@ def measure_memory(page: Page, url: str, server: Server, updates: int = 1000) ->
 
 def main() -> None:
     updates = int(os.environ.get("UPDATES", "120"))
-    lines = []
+    lines, chromium = [], installed()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         prepare(home)
         store = RunStore(home / "runs")
         with Server(home / "data", home / "runs") as server, sync_playwright() as p:
-            browser = p.chromium.launch(executable_path=installed(), args=["--no-sandbox", "--disable-gpu"])
+            browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             for run, words, median, most in (
                 ("small", "25 x 25 x 4 x 548", 500, 1500),

@@ -42,7 +42,9 @@ def test_temporaries_of_killed_writers_are_swept(tmp_path):
     (tmp_path / f"{TEMPORARY}abc-status.json").write_bytes(b"half")
     (tmp_path / f"{TEMPORARY}abc-000001").mkdir()
     (tmp_path / f"{TEMPORARY}abc-000001" / "weights.safetensors").write_bytes(b"half")
-    assert sweep_temporaries(tmp_path) == 2 and not list(tmp_path.iterdir())
+    (tmp_path / f"{TEMPORARY}def-labels.json").write_bytes(b"somebody is renaming the run")
+    assert sweep_temporaries(tmp_path, spare=("labels.json",)) == 2 and len(list(tmp_path.iterdir())) == 1
+    assert sweep_temporaries(tmp_path) == 1
 
 
 def test_every_flipped_bit_of_sealed_json_is_detected_or_harmless(tmp_path):
