@@ -18,6 +18,7 @@ from trnn_core.training.forecasting import summarise, validation_errors
 from trnn_core.training.optimisers import Optimiser, rate
 from trnn_core.training.predictor import Predictor
 from trnn_core.training.prepare import make_batches, prepare
+from trnn_core.training.recipes import preset
 from trnn_core.training.trainer import fit
 
 
@@ -146,6 +147,29 @@ def test_each_optimiser_follows_its_namesake_in_torch(name):
         reference.step()
     for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ("adam", "adamw", "sgd", "rmsprop"))
+def test_a_gradient_may_lie_in_memory_as_it_likes(name):
+    """A transposed gradient is the same gradient; fused kernels would take its memory for another."""
+    gradient, ends = torch.arange(12.0).reshape(4, 3).T, []  # (3, 4), strides (1, 3)
+    for laid_out in (gradient, gradient.contiguous()):
+        network = torch.nn.Linear(4, 3, bias=False)
+        torch.nn.init.ones_(network.weight)
+        optimiser = Optimiser(network, TrainConfig(optimiser=name))
+        network.weight.grad = laid_out
+        optimiser.step(0.1)
+        network.weight.grad = (laid_out - 4).reshape(3, 4) if laid_out.is_contiguous() else laid_out - 4
+        optimiser.step(0.1)
+        ends.append(network.weight.detach())
+    torch.testing.assert_close(ends[0], ends[1], rtol=0, atol=0)
+
+
+def test_a_long_training_of_the_paper_preset_goes_down():
+    series = simulate(seed=3, n_actors=6, n_periods=80)
+    recipe = preset("paper-case-2").changed(**{"model.hidden_shape": "5,5,3", "train.epochs": 150})
+    history = fit(series, recipe).history
+    assert history[-1]["train_loss"] < history[0]["train_loss"]
 
 
 def test_clipping_shortens_the_gradient_and_reports_its_length():

@@ -52,7 +52,14 @@ class Optimiser:
         return [name for name, weight in self.parameters.items() if weight.grad is not None]
 
     def _gradients(self, names: list[str]) -> list[Tensor]:
-        return [self.parameters[name].grad for name in names]  # type: ignore[misc]
+        """Gradients laid out in memory as their parameters are: the fused kernels read both by position alone."""
+        found = []
+        for name in names:
+            weight = self.parameters[name]
+            if weight.grad.stride() != weight.stride():  # type: ignore[union-attr]
+                weight.grad = torch.empty_like(weight).copy_(weight.grad)  # type: ignore[arg-type]
+            found.append(weight.grad)
+        return found  # type: ignore[return-value]
 
     def _moment(self, kind: str, names: list[str]) -> list[Tensor]:
         kept = self.moments.setdefault(kind, {})
