@@ -11,6 +11,7 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from trnn_core.cells.kinds import CELLS
 from trnn_core.data import designs, transforms
 
 LARGEST = 2**53  # what a browser can count exactly
@@ -34,10 +35,7 @@ LABELS = {
     "hidden_activation": "Hidden activation (σ_h)",
 }
 WORDS = {
-    "lstm": "tLSTM",
-    "gru": "tGRU",
-    "elman": "tRNN, Elman",
-    "jordan": "tRNN, Jordan",
+    **{name: kind.label for name, kind in CELLS.items()},
     "many-to-one": "one, after the last step",
     "many-to-many": "at every step",
     "single-series": "one long series",

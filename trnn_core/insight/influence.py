@@ -10,12 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from trnn_core.cells.kinds import CELLS
 from trnn_core.data.windows import Part, make_windows
 from trnn_core.errors import TRNNError
 from trnn_core.models.network import TensorNetwork
 from trnn_core.training.prepare import Prepared
-
-CANDIDATE = {"lstm": "c", "gru": "h", "elman": "h", "jordan": "h"}  # the gate through which news enters
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ def mode_influence(network: TensorNetwork) -> Influence:
         raise TRNNError("Mode matrices can be read off a network of one layer with a tensor response. This one has another form; use the Jacobian.")  # fmt: skip
     found = []
     for mode in (1, 2):
-        way = cell.factor("U", CANDIDATE[network.config.cell], mode).double()
+        way = cell.factor("U", CELLS[network.config.cell].news, mode).double()
         if readout is not None:
             way = readout.get_parameter(f"V{mode}")[0].double() @ way
         matrix = way.numpy()

@@ -6,7 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Cell = Literal["lstm", "gru", "elman", "jordan"]
+from trnn_core.cells.kinds import CELLS
+
+Cell = Literal[tuple(CELLS)]  # type: ignore[valid-type]
 Likelihood = Literal["squared", "poisson", "negative_binomial", "cross_entropy"]
 Activation = Literal["sigmoid", "tanh", "relu", "identity", "hard_sigmoid", "softsign"]
 Init = Literal["glorot", "orthogonal", "identity", "uniform"]

@@ -12,9 +12,7 @@ from torch import Tensor, nn
 from trnn_core.cells.base import TensorCell
 from trnn_core.cells.bptt import Walk, plus
 from trnn_core.cells.checks import check_finite, check_weeks, check_windows
-from trnn_core.cells.gru import TensorGRU
-from trnn_core.cells.lstm import TensorLSTM
-from trnn_core.cells.rnn import TensorRNN
+from trnn_core.cells.kinds import CELLS
 from trnn_core.models.config import ModelConfig
 from trnn_core.models.losses import check_mask, loss
 from trnn_core.models.readout import OwnOutput, TensorReadout
@@ -24,18 +22,18 @@ TILE_ENTRIES = 320_000  # entries of one step's gates that stay in a processor's
 
 
 def make_cell(config: ModelConfig, input_shape: Sequence[int], target_shape: Sequence[int]) -> TensorCell:
-    """The cell that a configuration asks for. A new cell is one file in `cells` and one line here."""
-    common: dict[str, Any] = {"num_layers": config.num_layers, "init": config.init}
-    gate, candidate, hidden = config.gate_activation, config.candidate_activation, config.hidden_activation
-    makers = {
-        "lstm": lambda: TensorLSTM(input_shape, config.hidden_shape, activations=(gate, candidate, hidden), **common),
-        "gru": lambda: TensorGRU(input_shape, config.hidden_shape, activations=(gate, candidate), **common),
-        "elman": lambda: TensorRNN(input_shape, config.hidden_shape, activations=(candidate,), **common),
-        "jordan": lambda: TensorRNN(
-            input_shape, config.hidden_shape, target_shape, activations=(candidate, "identity"), **common
-        ),
-    }
-    return makers[config.cell]()
+    """The cell that a configuration asks for."""
+    kind = CELLS[config.cell]
+    activations = [getattr(config, setting, setting) for setting in kind.activations]
+    extra = {"output_shape": target_shape} if kind.own_output else {}
+    return kind.load()(
+        input_shape,
+        config.hidden_shape,
+        num_layers=config.num_layers,
+        init=config.init,
+        activations=activations,
+        **extra,
+    )
 
 
 class TensorNetwork(nn.Module):
@@ -56,7 +54,7 @@ class TensorNetwork(nn.Module):
         self.input_shape, self.target_shape = tuple(input_shape), tuple(target_shape)
         self.cell = make_cell(config, self.input_shape, self.target_shape)
         layout = self.cell.layout
-        own = config.cell == "jordan"
+        own = CELLS[config.cell].own_output
         self.readout = (
             OwnOutput(layout) if own else TensorReadout(layout, config.hidden_shape, self.target_shape, config.init)
         )

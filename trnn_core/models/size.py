@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from trnn_core.cells.kinds import CELLS
 from trnn_core.models.config import ModelConfig
-
-N_GATES = {"lstm": 4, "gru": 3, "elman": 1, "jordan": 1}
 
 
 def count_parameters(config: ModelConfig, input_shape: Sequence[int], target_shape: Sequence[int]) -> int:
@@ -19,16 +18,16 @@ def count_parameters(config: ModelConfig, input_shape: Sequence[int], target_sha
     >>> count_parameters(ModelConfig(hidden_shape=(14, 14, 4)), (25, 25, 4), (25, 25, 4))
     10848
     """
-    hidden, gates = config.hidden_shape, N_GATES[config.cell]
-    jordan = config.cell == "jordan"
-    state = tuple(target_shape) if jordan else hidden
+    hidden, gates = config.hidden_shape, len(CELLS[config.cell].gates)
+    own_output = CELLS[config.cell].own_output
+    state = tuple(target_shape) if own_output else hidden
     total = 0
     for layer in range(config.num_layers):
         entering = input_shape if layer == 0 else state
         total += gates * (sum(h * (s + x) for h, s, x in zip(hidden, state, entering, strict=True)) + prod(hidden))
-        if jordan:
+        if own_output:
             total += _read_out(hidden, target_shape)
-    if not jordan:
+    if not own_output:
         total += _read_out(hidden, target_shape)
     return total + (target_shape[-1] if config.likelihood == "negative_binomial" else 0)
 
@@ -39,7 +38,7 @@ def count_vector_parameters(config: ModelConfig, input_shape: Sequence[int], tar
     >>> count_vector_parameters(ModelConfig(hidden_shape=(14, 14, 4)), (25, 25, 4), (25, 25, 4))
     12264260
     """
-    units, gates = prod(config.hidden_shape), N_GATES[config.cell]
+    units, gates = prod(config.hidden_shape), len(CELLS[config.cell].gates)
     total = 0
     for layer in range(config.num_layers):
         entering = prod(input_shape) if layer == 0 else units
@@ -49,7 +48,7 @@ def count_vector_parameters(config: ModelConfig, input_shape: Sequence[int], tar
 
 def operations(config: ModelConfig, input_shape: Sequence[int], target_shape: Sequence[int]) -> int:
     """Multiplications and additions of one step forward, mode after mode; a backward step takes about twice that."""
-    hidden, gates = config.hidden_shape, N_GATES[config.cell]
+    hidden, gates = config.hidden_shape, len(CELLS[config.cell].gates)
     first = gates * (_mode_products(input_shape, hidden) + _mode_products(hidden, hidden))
     more = (config.num_layers - 1) * gates * 2 * _mode_products(hidden, hidden)
     return first + more + _mode_products(hidden, target_shape)

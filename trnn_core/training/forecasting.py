@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from trnn_core.cells.kinds import CELLS
 from trnn_core.data.windows import Part
 from trnn_core.training.networks import part_loss
 from trnn_core.training.predictor import Predictor
@@ -191,6 +192,6 @@ def _score(predictor: Predictor, part: Any, errors: Errors) -> dict[str, Any]:
 def describe_model(fitted: Fitted) -> str:
     """The network in words."""
     model, data = fitted.recipe.model, fitted.recipe.data
-    cell = {"lstm": "tLSTM", "gru": "tGRU", "elman": "tRNN (Elman)", "jordan": "tRNN (Jordan)"}[model.cell]
+    cell = CELLS[model.cell].label
     shape = " x ".join(map(str, model.hidden_shape))
     return f"{cell}, hidden {shape}, {data.window} periods per window, {data.design}, {model.likelihood} loss"
