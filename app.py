@@ -74,8 +74,10 @@ def welcome() -> None:
 
 
 def next_steps() -> None:
+    with st.container(border=True, horizontal=True):
+        st.page_link("pages/1_Data.py", label="**Look at the data**", icon=":material/table_chart:")
+        st.page_link("pages/1_Data.py", label="or **bring your own**", icon=":material/upload_file:", query_params={"do": "Add data"})  # fmt: skip
     for target, icon, label in (
-        ("pages/1_Data.py", "table_chart", "**Look at the data**, or bring your own"),
         ("pages/2_Train.py", "model_training", "**Train a network** on it, watching it learn"),
         ("pages/3_Forecast.py", "hub", "**Explore the forecast**: who, to whom, how sure"),
     ):

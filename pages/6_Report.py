@@ -6,6 +6,7 @@ import streamlit as st
 
 from trnn_core.export.bundle import zip_bundle
 from trnn_core.export.material import Material, gather
+from trnn_core.export.presentation import presentation
 from trnn_core.export.report import html_report, pdf_report
 from trnn_core.export.sections import ALWAYS, SECTIONS, choose
 from trnn_core.export.slides import slides
@@ -17,6 +18,7 @@ from ui.store import run_store
 MAKERS = {
     "PDF": (lambda m, names, tell: pdf_report(m, names, tell), "pdf", "application/pdf"),
     "Slides (PPTX)": (lambda m, names, tell: slides(m, names, tell), "pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    "Presentation (HTML)": (lambda m, names, tell: presentation(m, progress=tell).encode(), "presentation.html", "text/html"),
     "Everything (ZIP)": (lambda m, names, tell: zip_bundle(m, progress=tell), "zip", "application/zip"),
 }  # fmt: skip
 
@@ -56,7 +58,7 @@ def make_file(material: Material, names: list[str], file: str) -> None:
     """Files that take a while are made on demand, with a bar, and then wait to be saved."""
     kind = st.selectbox(
         "Another form", list(MAKERS), key="form",
-        help="PDF for print, slides to edit in PowerPoint or LibreOffice, or all tables, networks, images and recipe at once.",
+        help="PDF for print, slides to edit in PowerPoint or LibreOffice, a full-screen presentation moved by the arrow keys, or all tables, networks, images and recipe at once.",
     )  # fmt: skip
     make, ending, mime = MAKERS[kind]
     wanted = (material.run.run_id, tuple(names), kind)

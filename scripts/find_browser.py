@@ -19,11 +19,12 @@ MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 def installed() -> str | None:
     """A browser that really starts, or None."""
     named = os.environ.get("TRNN_BROWSER")
-    for name in [named] if named else [*NAMES, MAC, playwrights_own()]:
-        path = shutil.which(name) if name else None
+    for name in [named] if named else [*NAMES, MAC]:
+        path = shutil.which(name)
         if path and starts(path):
             return path
-    return None
+    own = None if named else playwrights_own()
+    return own if own and starts(own) else None
 
 
 def starts(path: str) -> bool:

@@ -12,6 +12,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.export.forecasts import RunForecast
 from ui.forecast_view import draw_dyad
 from ui.page import show
+from ui.pickers import linked
 
 
 def follow_click(clicked: tuple[int, int] | None, actors: Sequence[str]) -> None:
@@ -25,15 +26,14 @@ def follow_click(clicked: tuple[int, int] | None, actors: Sequence[str]) -> None
 def dyad_panel(forecast: RunForecast, series: RelationalSeries, step: int, action: int) -> None:
     """Two names, the fan, and the figure in words."""
     first = np.unravel_index(int(np.nanargmax(forecast.mean[step, ..., action])), forecast.mean.shape[1:3])
+    words = "Or click an arrow or a cell in the picture."
     a, b = st.columns(2)
-    sender = a.selectbox(
-        "Sender", forecast.actors, index=int(first[0]), key="sender", bind="query-params",
-        help="Who acts. Or click an arrow or a cell in the picture.",
-    )  # fmt: skip
-    receiver = b.selectbox(
-        "Receiver", forecast.actors, index=int(first[1]), key="receiver", bind="query-params",
-        help="Who is acted upon. Or click an arrow or a cell in the picture.",
-    )  # fmt: skip
+    with a:
+        sender = linked("Sender", forecast.actors, "sender", forecast.actors[first[0]], f"Who acts. {words}")
+    with b:
+        receiver = linked(
+            "Receiver", forecast.actors, "receiver", forecast.actors[first[1]], f"Who is acted upon. {words}"
+        )
     i, j = forecast.actors.index(sender), forecast.actors.index(receiver)
     show(draw_dyad(forecast, series, (i, j), action), "dyad", f"History of {sender} to {receiver} with its forecast")
     low, middle, high = (part[step, i, j, action] for part in (forecast.lower, forecast.mean, forecast.upper))

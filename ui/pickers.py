@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -42,20 +42,28 @@ def show_scores(scores: Scores, level: float, *, narrow: bool = False) -> None:
         )  # fmt: skip
 
 
+def linked(
+    label: str, options: Sequence[str], key: str, default: str, words: str, name: Callable[[str], str] = str
+) -> str:
+    """A choice that is always in the address bar, the default too: what is the default may change with newer runs."""
+    if st.session_state.get(key) not in options:
+        asked = st.query_params.get(key)
+        st.session_state[key] = asked if asked in options else default
+    chosen = st.selectbox(label, options, format_func=name, key=key, help=words)
+    if st.query_params.get(key) != chosen:
+        st.query_params[key] = chosen
+    return chosen
+
+
 def pick_run(
     runs: Sequence[Run], *, first: Run | None = None, words: str = "Which trained network speaks, newest first."
 ) -> Run:
-    """The choice is always in the address bar, so that a link means the same run when there are newer ones."""
     by_id = {run.run_id: run for run in runs}
-    if st.session_state.get("run") not in by_id:
-        linked = st.query_params.get("run")
-        if linked is not None and linked not in by_id:
-            st.warning(f"There is no run '{linked}' here; this is another one.", icon=":material/link_off:")
-        st.session_state["run"] = linked if linked in by_id else (first or runs[0]).run_id
-    chosen = st.selectbox("Run", list(by_id), format_func=lambda i: by_id[i].name, key="run", help=words)
-    if st.query_params.get("run") != chosen:
-        st.query_params["run"] = chosen
-    return by_id[chosen]
+    asked = st.query_params.get("run")
+    if asked is not None and asked not in by_id:
+        st.warning(f"There is no run '{asked}' here; this is another one.", icon=":material/link_off:")
+    default = (first or runs[0]).run_id
+    return by_id[linked("Run", list(by_id), "run", default, words, name=lambda i: by_id[i].name)]
 
 
 def pick_step(dates: Sequence[str], period: str) -> int:

@@ -94,6 +94,7 @@ def report(rows: list[dict], args: argparse.Namespace, size: int, load: float, n
         for r in rows
     )
     packages = ", ".join(f"{p} {version(p)}" for p in ("numpy", "pyarrow", "pandas", "polars", "duckdb"))
+    busy = f"\nThe machine was busy with other work (load {load:.1f} on {os.cpu_count()} cores): seconds differ between turns, processor seconds are the steadier measure.\n"
     return f"""# Importing {args.rows:,} rows ({size / 1e9:.2f} GB)
 
 Unique events per week, source, target and quad class, from one plain file. `trnn` is `read_series` with everything it
@@ -104,7 +105,7 @@ the 25 actors are equal.
 | contestant | best s | median s | processor s | times trnn | peak MB | same counts |
 |---|---|---|---|---|---|---|
 {table}
-
+{busy if load > 1 else ""}
 Command: `python benchmarks/import/run.py --rows {args.rows} --repeats {args.repeats}`
 Environment: {os.cpu_count()} cores ({platform.machine()}), load {load:.1f} at the start, Python {platform.python_version()}, {packages}.
 """

@@ -1,6 +1,7 @@
 """How fast the pages answer, measured in a real browser while a training runs in the background.
 
-    python benchmarks/pages/run.py            writes benchmarks/pages/results.md
+    python benchmarks/pages/run.py            writes benchmarks/pages/results.md, in about 20 minutes
+    CHANGES=6 BLANK_SECONDS=6 UPDATES=10 python benchmarks/pages/run.py     a quick look
 
 A repaint is timed inside the browser: from the click to the first frame after the server has finished and the chart
 has been drawn again. Two sets: 25 countries, 4 actions, 548 weeks; and 150 countries, 4 actions, 60 weeks.
@@ -35,8 +36,8 @@ from trnn_core.training.config import Recipe  # noqa: E402
 from trnn_core.training.execute import train_run  # noqa: E402
 from trnn_core.training.store import RunStore  # noqa: E402
 
-CHANGES = 40
-BLANK_SECONDS = 30
+CHANGES = int(os.environ.get("CHANGES", "40"))
+BLANK_SECONDS = int(os.environ.get("BLANK_SECONDS", "30"))
 
 # Waits until the script has run and two frames have been painted after it; returns milliseconds since `begin`.
 REPAINTED = """begin => new Promise(done => {
@@ -128,14 +129,14 @@ def measure_memory(page: Page, url: str, server: Server, updates: int = 1000) ->
 
 
 def main() -> None:
-    updates = int(os.environ.get("UPDATES", "120"))
-    lines = []
+    updates = int(os.environ.get("UPDATES", "1000"))
+    lines, chromium = [], installed()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         prepare(home)
         store = RunStore(home / "runs")
         with Server(home / "data", home / "runs") as server, sync_playwright() as p:
-            browser = p.chromium.launch(executable_path=installed(), args=["--no-sandbox", "--disable-gpu"])
+            browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             for run, words, median, most in (
                 ("small", "25 x 25 x 4 x 548", 500, 1500),

@@ -30,12 +30,15 @@ def main() -> None:
         begun = time.perf_counter()
         done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=True)
         seconds = time.perf_counter() - begun
+        config = next(Path(runs).glob("*/config.json"))
+        fingerprint = json.loads(config.read_text())["data"]["fingerprint"]
     result = json.loads(done.stdout)
     rows = result["history"]
     with (HERE / "case2_loss.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+    result["fingerprint"] = fingerprint
     scale = result["summary"]["loss_scale"]
     (HERE / "case2_loss.svg").write_text(draw(rows, f"Case II on the simulated demo set: {scale}"))
     (HERE / "case2.md").write_text(report(result, seconds, epochs))
@@ -56,6 +59,7 @@ Python {platform.python_version()}, {platform.machine()}, one thread.
 | state | {status["state"]}: {status["message"]} |
 | wall time, process start and forecast included | {seconds:.0f} s |
 | seconds per epoch (median) | {sorted(r["seconds"] for r in rows)[len(rows) // 2]:.3f} |
+| data | `data/demo.npz`, fingerprint {result["fingerprint"][:16]} |
 | scale of the losses | {summary["loss_scale"]} |
 | training loss, first / last epoch | {rows[0]["train_loss"]:.5f} / {rows[-1]["train_loss"]:.5f} |
 | validation loss, first / best (epoch {summary["best_epoch"]}) / last | {rows[0]["val_loss"]:.5f} / {summary["val_loss"]:.5f} / {rows[-1]["val_loss"]:.5f} |

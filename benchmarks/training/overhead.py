@@ -66,7 +66,7 @@ def main() -> None:
         print(json.dumps(measure(args.measure[0], args.measure[1], int(args.measure[2]))))
         return
     lines = []
-    for name, epochs in (("quick", 25), ("paper-case-2", 25)):
+    for name, epochs in (("quick", 15), ("paper-case-2", 15)):
         found: dict[str, list[dict[str, float]]] = {"bare": [], "job": []}
         for _ in range(args.repeats):
             for kind, results in found.items():

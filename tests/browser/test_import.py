@@ -31,7 +31,8 @@ def own_csv(weeks: int = 60) -> bytes:
 
 
 def upload(page: Page, server: Server, name: str, content: bytes) -> None:
-    page.goto(f"{server.url}/Data?do=Add+data")
+    page.goto(server.url)
+    page.get_by_role("link", name="bring your own").click()
     page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "application/octet-stream", "buffer": content})  # fmt: skip
 
 

@@ -35,6 +35,11 @@ def start_training(page: Page, server: Server, epochs: int, name: str) -> Run:
     return next(run for run in RunStore(server.runs).runs() if run.name == name)
 
 
+def pair_in(url: str) -> tuple[str, str]:
+    link = parse_qs(urlparse(url).query)
+    return link.get("sender", [""])[0], link.get("receiver", [""])[0]
+
+
 def train_and_see(page: Page) -> None:
     """Press start, watch it live, and follow the link to its forecast."""
     page.get_by_role("button", name="Start training").click()
@@ -81,7 +86,27 @@ def test_clicking_a_cell_shows_that_pairs_history(page: Page, server: Server) ->
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.locator(".stPlotlyChart", has_text=f"{actors[2]} → {actors[5]}").wait_for()
+    page.locator(".gtitle", has_text=f"{actors[2]} → {actors[5]}").wait_for(state="attached")
+    until(lambda: pair_in(page.evaluate("location.href")) == (actors[2], actors[5]))
+
+
+def test_clicking_an_arrow_shows_that_pairs_history(page: Page, server: Server) -> None:
+    page.goto(f"{server.url}/Forecast?run=first")
+    handles = page.locator(".stPlotlyChart").first.locator(".scatterlayer .trace").nth(-2).locator(".points path")
+    handles.first.wait_for(state="attached")
+    settled(page)
+    before = page.url
+    box = handles.nth(handles.count() // 2).bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    title = page.locator(".stPlotlyChart").nth(1).locator(".gtitle")
+    until(
+        lambda: (
+            page.evaluate("location.href") != before
+            and " → ".join(pair_in(page.evaluate("location.href"))) in (title.text_content() or "")
+        )
+    )
 
 
 def test_downloads_open_again(page: Page, server: Server, tmp_path: Path) -> None:

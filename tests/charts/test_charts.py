@@ -90,6 +90,7 @@ def test_a_click_on_the_heatmap_carries_the_actors_of_the_cell_whatever_the_orde
     for x, y, (i, j), text in zip(squares.x, squares.y, squares.customdata, squares.text, strict=True):
         assert (order[y], order[x]) == (i, j)
         assert text.startswith("<b>") and "→" in text
+    assert all(isinstance(c, list | tuple) for c in squares.customdata)  # an array would reach the page as a dict
     assert {tuple(c) for c in squares.customdata} == {(i, j) for i in range(6) for j in range(6)}
 
 

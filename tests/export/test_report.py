@@ -110,6 +110,8 @@ def test_with_a_backtest_there_are_leaderboard_calibration_and_misses(backtested
     assert any("Largest misses" in c for c in captions) and any("pairs and actions" in c for c in captions)
     board = [[c.text_content() for c in row] for row in tree.xpath("//section[@id='past']//table[1]/tbody/tr")]
     assert [row[0] for row in board[:3]] == ["tgru", "<b>ewma</b>", "persistence"]
+    mse = backtested.backtest.mean("mse")
+    assert board[0][1] == f"{mse['tgru']:.5f}" and board[0][-1] == f"{1 - mse['tgru'] / mse['persistence']:+.1%}"
     names = tree.xpath("//section[@id='past']//script/@data-name")
     assert names == ["leaderboard", "calibration", "error-over-time"]
     assert "Rolling origins: 12 origins <of> the test." in text_of(tree)

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from trnn_core.cli import main
 from trnn_core.export.bundle import zip_bundle
@@ -63,3 +64,16 @@ def test_the_zip_holds_the_same_files(material: Material, tmp_path: Path) -> Non
     path.write_bytes(zip_bundle(material, ["tables"]))
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None and "ABOUT.txt" in archive.namelist() and "tables/forecast.csv" in archive.namelist()  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_images_have_the_size_asked_for(store: RunStore, tmp_path: Path) -> None:
+    size = ["--width-mm", "60", "--dpi", "150"]
+    assert main(["export", "nasty", "--out", str(tmp_path), "--what", "images", *size, "--runs", str(store.root), "--json"]) == 0  # fmt: skip
+    found = sorted((tmp_path / "images").glob("*.png"))
+    assert len(found) >= 14
+    with Image.open(found[0]) as image:
+        assert image.width == 355 and round(image.info["dpi"][0]) == 150
+    assert 'width="60mm"' in found[0].with_suffix(".svg").read_text()[:600]
+    assert main(["export", "nasty", "--out", str(tmp_path), "--dpi", "9", "--runs", str(store.root)]) == 2

@@ -97,7 +97,8 @@ def test_a_damaged_run_does_not_hide_the_others(full, open_page) -> None:
     store = RunStore(full / "runs")
     run = store.get("first")
     other = store.create(run.recipe, store.series(run), run_id="second", state="stopped")
-    (other.folder / "config.json").write_text("{not json")
+    for copy in other.folder.glob("config*.json"):
+        copy.write_text("{not json")
     for path in (HOME, TRAIN, FORECAST):
         app = open_page(path)
         assert not app.exception

@@ -122,3 +122,12 @@ def test_the_demo_run_is_put_into_a_store_once(done, tmp_path):
     with pytest.raises(TRNNError, match="Only a finished"):
         store.create(SMALL, series, run_id="fresh")
         ship_demo(store, "fresh", shipped)
+
+
+def test_the_shipped_demo_run_is_whole_and_belongs_to_the_shipped_data(tmp_path):
+    store = RunStore(tmp_path)
+    run = ensure_demo(store)
+    assert run is not None and run.verify() == [] and run.status().state == "finished"
+    assert run.config["data"]["simulated"] is True and run.disk_usage() < 1_500_000
+    _, prepared = load_network(store, run)  # the series is there, and the weights fit
+    assert prepared.series.shape[0] == run.config["data"]["shape"][0]

@@ -55,7 +55,12 @@ def until(true, words, seconds=PATIENCE):
 
 
 def trained(store, run_id, epochs=1):
-    until(lambda: store.get(run_id).status().state == "running" and store.get(run_id).status().epoch >= epochs, f"{run_id} must get going: {store.get(run_id).status()}")  # fmt: skip
+    def going() -> bool:
+        status = store.get(run_id).status()
+        assert status.is_live, status
+        return status.state == "running" and status.epoch >= epochs
+
+    until(going, f"{run_id} must reach epoch {epochs}", 2 * PATIENCE)
 
 
 def test_a_life_in_the_queue(store, small_series):
@@ -66,6 +71,7 @@ def test_a_life_in_the_queue(store, small_series):
     with WorkerProcess(store, limit=1):
         trained(store, "first", 4)
         assert store.get("second").status().state == "queued"  # the limit holds
+        assert jobs.queued(store) == ["second"]
 
         jobs.ask(store, "first", "pause")
         assert jobs.wait(store, "first").state == "paused"
@@ -95,6 +101,25 @@ def test_a_life_in_the_queue(store, small_series):
         assert jobs.wait(store, "first").state == "cancelled"
         with pytest.raises(TRNNError, match=r"must be queued or running to stop it. It is cancelled"):
             jobs.ask(store, "first", "stop")
+
+
+@pytest.mark.slow
+def test_a_job_killed_again_and_again_ends_as_if_nothing_had_happened(store, small_series):
+    from tests.training.killing import Reference, without_seconds
+
+    recipe = SMALL.changed(**{"train.epochs": 200})
+    reference = Reference(small_series, recipe)
+    jobs.submit(store, recipe, small_series, run_id="hunted")
+    with WorkerProcess(store):
+        for epoch in (10, 30, 50):
+            trained(store, "hunted", epoch)
+            os.kill(read_beat(store.get("hunted").folder / "heartbeat.json")["process"]["pid"], signal.SIGKILL)
+            until(lambda: store.get("hunted").status().state == "interrupted", "shown as interrupted", 30)
+            jobs.resume(store, "hunted")
+        assert jobs.wait(store, "hunted").state == "finished"
+    run = store.get("hunted")
+    assert run.read_checked("weights.safetensors") == reference.weights and run.verify() == []
+    assert without_seconds(run.history()) == reference.rows
 
 
 def test_jobs_outlive_a_killed_worker_and_the_next_one_counts_them(store, small_series):

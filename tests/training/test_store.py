@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -153,6 +154,24 @@ def test_a_run_with_damaged_settings_lives_on_their_copy(store, small_series):
     hurt = store.get("hurt")
     assert hurt.recipe.train == TINY.train and any("config.json" in problem for problem in hurt.verify())
     assert [r.run_id for r in store.runs()] == ["hurt"]
+
+
+def test_results_are_added_with_their_checksum(trained, tmp_path):
+    from trnn_core.training.recorder import add_results
+
+    shutil.copytree(trained.root / "done", tmp_path / "done")
+    run = RunStore(tmp_path).get("done")
+    add_results(run, {"backtest.parquet": b"PAR1...PAR1"})
+    assert run.read_checked("backtest.parquet") == b"PAR1...PAR1" and "backtest.parquet" in run.manifest()
+    (run.folder / "backtest.parquet").write_bytes(b"PAR1..!PAR1")
+    with pytest.raises(TRNNError, match="does not match its checksum"):
+        run.read_checked("backtest.parquet")
+    with pytest.raises(TRNNError, match="whole runs only"):
+        add_results(run, {"more.npz": b""})
+    (run.folder / "backtest.parquet").write_bytes(b"PAR1...PAR1")
+    for name in ("../x", "status.json", ".lock"):
+        with pytest.raises(TRNNError, match="plain file name"):
+            add_results(run, {name: b""})
 
 
 def test_a_torn_last_line_is_left_out():

@@ -49,7 +49,7 @@ def chord(
     figure.update_yaxes(**hidden, range=[-1.22, 1.22], scaleanchor="x")
     note = subtitle or f"the {len(drawn)} strongest relations; ribbons are wide at the sender"
     finish(figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4))
-    return figure.update_layout(showlegend=False, clickmode="event+select", dragmode=False)
+    return figure.update_layout(showlegend=False, clickmode="event+select", dragmode="pan")
 
 
 def _spans(edges: list[Edge], order: list[int]) -> dict[int, tuple[float, float]]:

@@ -59,8 +59,10 @@ def heatmap(
     )
     figure.update_yaxes(**ticks, showgrid=False, zeroline=False, range=[n - 0.5, -0.5], title="sender", ticks="")
     tall = height or min(max(17 * n + 200, 360), 760)
+    figure.update_xaxes(fixedrange=True)
+    figure.update_yaxes(fixedrange=True)
     finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=tall, margin=(90, 10, 74, 90))
-    figure.update_layout(showlegend=False, clickmode="event+select", dragmode=False)
+    figure.update_layout(showlegend=False, clickmode="event+select", dragmode="pan")
     return figure
 
 
@@ -118,7 +120,7 @@ def _squares(
     side = max(4, min(24, 560 // n))
     return draw(
         x=cols, y=rows, mode="markers", hoverinfo="text", text=texts, name="",
-        customdata=np.stack([places[rows], places[cols]], axis=1),
+        customdata=np.stack([places[rows], places[cols]], axis=1).tolist(),  # an array would reach the page as a dict
         marker={"symbol": "square", "size": side, "opacity": 0},
         selected={"marker": {"opacity": 0.0}}, unselected={"marker": {"opacity": 0}},
     )  # fmt: skip

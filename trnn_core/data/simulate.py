@@ -92,9 +92,7 @@ def simulate(
         "simulation": {"seed": seed, "n_actors": n_actors, "n_periods": n_periods, "start": start, **asdict(d)},
         "note": "Simulated: these events never happened.",
     }
-    source = Provenance(
-        title=f"Simulated demo: {n_actors} countries, {n_periods} weeks", simulated=True, kind="count", report=report
-    )
+    source = Provenance(title="Simulated demo", simulated=True, kind="count", report=report)
     dates = np.datetime64(start, "D") + 7 * np.arange(n_periods)
     return RelationalSeries(counts, dates, world_names(n_actors), QUAD_ACTIONS, source=source)
 

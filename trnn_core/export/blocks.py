@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -28,15 +28,16 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns as they are to be read: header -> texts or numbers. `signed` columns show a plus."""
+    """Columns as they are to be read: header -> texts or numbers. `signed` columns show a plus, `formats` are exact."""
 
     frame: pd.DataFrame
     caption: str
     signed: tuple[str, ...] = ()
+    formats: Mapping[str, str] = field(default_factory=dict)  # column -> format, for scores that differ in late digits
 
     def cells(self) -> list[list[tuple[str, bool]]]:
         """Every cell as text, with whether it is a figure (set to the right)."""
-        columns = [_texts(self.frame[name], name in self.signed) for name in self.frame.columns]
+        columns = [_texts(self.frame[name], name in self.signed, self.formats.get(name)) for name in self.frame.columns]
         return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -69,9 +70,10 @@ class Section:
         return tuple(b for b in self.blocks if isinstance(b, Chart))
 
 
-def _texts(column: pd.Series, signed: bool) -> list[tuple[str, bool]]:
+def _texts(column: pd.Series, signed: bool, form: str | None) -> list[tuple[str, bool]]:
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        return [("" if pd.isna(x) else number(float(x), signed), True) for x in column]
+        texts = [f"{float(x):{form}}" if form else number(float(x), signed) for x in column.fillna(0)]
+        return [("" if pd.isna(x) else text, True) for x, text in zip(column, texts, strict=True)]
     return [("" if x is None else str(x), False) for x in column]
 
 

@@ -13,6 +13,7 @@ from trnn_core.export.blocks import Progress, Table, silent
 from trnn_core.export.citation import about_text, bibtex, one_line
 from trnn_core.export.images import FORMATS, Size, to_images
 from trnn_core.export.material import Material
+from trnn_core.export.presentation import presentation
 from trnn_core.export.report import html_report, pdf_report
 from trnn_core.export.slides import slides
 from trnn_core.export.tables import to_csv
@@ -32,6 +33,10 @@ def pdf_files(m: Material) -> Files:
 
 def slide_files(m: Material) -> Files:
     yield "slides.pptx", slides(m)
+
+
+def presentation_files(m: Material) -> Files:
+    yield "presentation.html", presentation(m).encode()
 
 
 def table_files(m: Material) -> Files:
@@ -80,14 +85,17 @@ KINDS: dict[str, tuple[str, Callable[[Material], Files]]] = {
     "report": ("the report as HTML", report_files),
     "pdf": ("the report as PDF", pdf_files),
     "slides": ("slides", slide_files),
+    "presentation": ("the presentation", presentation_files),
     "tables": ("tables as CSV, Parquet, Stata, Excel and LaTeX", table_files),
     "networks": ("networks as GraphML and GEXF", network_files),
     "images": ("images as PNG and SVG", image_files),
 }
 
 
-def bundle(m: Material, kinds: Sequence[str] | None = None, progress: Progress = silent) -> Files:
-    """Files of the kinds asked for (all by default), one after the other, always with their source."""
+def bundle(
+    m: Material, kinds: Sequence[str] | None = None, progress: Progress = silent, size: Size | None = None
+) -> Files:
+    """Files of the kinds asked for (all by default), always with their source; `size` is that of the images."""
     wanted = list(KINDS) if kinds is None else list(kinds)
     for kind in wanted:
         if kind not in KINDS:
@@ -96,14 +104,16 @@ def bundle(m: Material, kinds: Sequence[str] | None = None, progress: Progress =
     for i, kind in enumerate(wanted):
         words, make = KINDS[kind]
         progress(i, len(wanted), words)
-        yield from make(m)
+        yield from image_files(m, size) if kind == "images" else make(m)
     progress(len(wanted), len(wanted), "done")
 
 
-def write_bundle(m: Material, folder: Path, kinds: Sequence[str] | None = None, progress: Progress = silent) -> list[Path]:  # fmt: skip
+def write_bundle(
+    m: Material, folder: Path, kinds: Sequence[str] | None = None, progress: Progress = silent, size: Size | None = None
+) -> list[Path]:
     """Write the files into a folder, each whole or not at all."""
     written = []
-    for name, content in bundle(m, kinds, progress):
+    for name, content in bundle(m, kinds, progress, size):
         path = Path(folder) / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from trnn_core.export.material import Backtest, Material
 from trnn_core.export.pictures import influence_chart
 
 SCORES = {"mse": "MSE", "mae": "MAE", "crps": "CRPS", "coverage90": "90 % interval held"}
+FORMATS = {"MSE": ".5f", "MAE": ".5f", "CRPS": ".5f", "90 % interval held": ".1%", "Skill vs persistence": "+.1%"}
 WORST = 10
 
 
@@ -48,7 +49,7 @@ def _scored(found: dict[str, Any], part: str, m: Material) -> str:
 def _backtest(m: Material, found: Backtest) -> list[Block]:
     blocks: list[Block] = [Text(found.protocol or "Rolling origins; the protocol was not kept in words.", "note")]
     board = leaderboard(found)
-    blocks.append(Table(board, f"Leaderboard one {m.period} ahead, best first: means over {found.table['origin'].nunique()} origins."))  # fmt: skip
+    blocks.append(Table(board, f"Leaderboard one {m.period} ahead, best first: means over {found.table['origin'].nunique()} origins.", formats=FORMATS))  # fmt: skip
     if "MSE" in board:
         figure = ranking(board["Model"].tolist(), board["MSE"].tolist(), "Mean squared error by model", unit="MSE, less is better", simulated=m.simulated)  # fmt: skip
         blocks.append(Chart(figure, "leaderboard", "Mean squared error of each model"))
@@ -64,7 +65,7 @@ def leaderboard(found: Backtest) -> pd.DataFrame:
         board["Skill vs persistence"] = 1 - board["MSE"] / float(found.mean("mse")["persistence"])
     board = board.sort_values("MSE", kind="stable") if "MSE" in board else board
     board.index.name = "Model"
-    return board.round(5).reset_index()
+    return board.reset_index()
 
 
 def _calibration(m: Material, found: Backtest) -> Chart | None:
@@ -110,12 +111,12 @@ def _misses(m: Material, found: Backtest) -> list[Block]:
     best = str(found.mean("mse").idxmin()) if len(found.mean("mse")) else ""
     rows = _one_step(found, "mse", best)[["origin", "value"]].nlargest(WORST, "value")
     worst = rows.assign(origin=rows["origin"].astype(str)).rename(columns={"origin": "Last period seen", "value": "MSE"})  # fmt: skip
-    blocks: list[Block] = [Table(worst, f"Largest misses: the {len(worst)} origins at which {best}, the best model, erred most.")]  # fmt: skip
+    blocks: list[Block] = [Table(worst, f"Largest misses: the {len(worst)} origins at which {best}, the best model, erred most.", formats=FORMATS)]  # fmt: skip
     if found.dyads is not None:
         pairs = found.dyads
         pairs = pairs[(pairs["metric"] == "mse") & (pairs["horizon"] == 1) & (pairs["model"] == best)].nlargest(WORST, "value")  # fmt: skip
         shown = pairs[["source", "target", "action", "value"]].rename(columns={"source": "Sender", "target": "Receiver", "action": "Action", "value": "MSE"})  # fmt: skip
-        blocks.append(Table(shown, f"The {len(shown)} pairs and actions on which {best} erred most, mean over all origins."))  # fmt: skip
+        blocks.append(Table(shown, f"The {len(shown)} pairs and actions on which {best} erred most, mean over all origins.", formats=FORMATS))  # fmt: skip
     return blocks
 
 

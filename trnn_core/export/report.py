@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
@@ -39,11 +39,10 @@ def pdf_report(material: Material, sections: Sequence[str] | None = None, progre
 
 
 def render(material: Material, sections: Sequence[Section]) -> str:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    template = environment.from_string(_read("report.html.jinja"))
+    template = compile_template("report.html.jinja")
     # Ours, not the reader's data: these three may stand unescaped.
-    plotly, draw = get_plotlyjs(), _read("draw.js")
-    css = _read("report.css") + (_read("simulated.css") if material.simulated else "")
+    plotly, draw = get_plotlyjs(), read_template("draw.js")
+    css = read_template("report.css") + (read_template("simulated.css") if material.simulated else "")
     return template.render(
         title=heading(material),
         subtitle=f"Run {material.run.name} on {material.title}; data up to {material.series.dates[-1]}, report of {material.made}",
@@ -51,7 +50,7 @@ def render(material: Material, sections: Sequence[Section]) -> str:
         simulated=material.simulated,
         footer=one_line(material),
         version=__version__,
-        policy=_policy(plotly, draw, sections),
+        policy=content_policy([plotly, draw], _uses_webgl(sections)),
         css=Markup(css),
         plotly=Markup(plotly),
         draw=Markup(draw),
@@ -64,11 +63,11 @@ def heading(material: Material) -> str:
     return f"Relations expected for the {material.period} of {material.forecast.dates[0]}"
 
 
-def _policy(plotly: str, draw: str, sections: Sequence[Section]) -> str:
-    """Only these two scripts, by their hashes; no connection anywhere. WebGL charts compile their shaders' glue code."""
-    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (plotly, draw)]
-    scripts = " ".join(f"'sha256-{h}'" for h in hashes) + (" 'unsafe-eval'" if _uses_webgl(sections) else "")
-    return f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
+def content_policy(scripts: Sequence[str], webgl: bool = False) -> str:
+    """Only these scripts, by their hashes; no connection anywhere. WebGL charts compile their shaders' glue code."""
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+    allowed = " ".join(f"'sha256-{h}'" for h in hashes) + (" 'unsafe-eval'" if webgl else "")
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
 
 
 def _uses_webgl(sections: Sequence[Section]) -> bool:
@@ -76,5 +75,11 @@ def _uses_webgl(sections: Sequence[Section]) -> bool:
     return any(trace.type.endswith("gl") for chart in charts for trace in chart.figure.data)
 
 
-def _read(name: str) -> str:
+def compile_template(name: str) -> Template:
+    """Everything put into a template is escaped unless it is marked as ours."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return environment.from_string(read_template(name))
+
+
+def read_template(name: str) -> str:
     return files("trnn_core.export").joinpath("templates", name).read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ from trnn_core.training.checkpoints import arrays_to_bytes
 from trnn_core.training.events import Listener, Request
 from trnn_core.training.files import sealed_bytes
 from trnn_core.training.forecasting import finish_run
+from trnn_core.training.jobs import drop_tickets
 from trnn_core.training.networks import network_arrays
 from trnn_core.training.recorder import record
 from trnn_core.training.runs import Run, Status
@@ -32,6 +33,7 @@ def train_run(
             return now
         resume = recorder.resume_state()
         recorder.write_status(state="running", message="")
+        drop_tickets(store, run.run_id)
         series = store.series(run)
         fitted = fit(
             series,

@@ -110,10 +110,15 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{path.name}")
 
 
-def sweep_temporaries(folder: Path) -> int:
-    """Remove what killed writers left behind; only for the one writer that holds the folder's lock."""
+def sweep_temporaries(folder: Path, spare: tuple[str, ...] = ()) -> int:
+    """Remove what killed writers left behind; only for the one writer that holds the folder's lock.
+
+    spare    files that others write too: their temporaries may be at work and are left for an hour
+    """
     count = 0
     for leftover in folder.glob(f"{TEMPORARY}*"):
+        if leftover.name.endswith(spare) and spare and abs(time.time() - leftover.stat().st_mtime) < 3600:
+            continue
         if leftover.is_dir():
             shutil.rmtree(leftover, ignore_errors=True)
         else:

@@ -42,8 +42,8 @@ def resume(store: RunStore, run_id: str) -> Run:
         check_resumable(run, status)
         with_no_error((run.folder / "request.json").unlink)
         words = f"Waiting to go on after epoch {status.epoch}."
+        add_ticket(store, run_id)  # before the lock is let go: whoever closes the books of the last job sees it
         write_sealed(run.folder / "status.json", replace(status, state="queued", message=words).__dict__)
-    add_ticket(store, run_id)
     return run
 
 
@@ -101,9 +101,23 @@ def add_ticket(store: RunStore, run_id: str) -> None:
         raise explain_os_error(e, folder) from e
 
 
+def tickets(store: RunStore, run_id: str) -> set[str]:
+    return {ticket.name for ticket in (store.root / ".queue").glob(f"*~{run_id}")}
+
+
 def drop_tickets(store: RunStore, run_id: str) -> None:
-    for ticket in (store.root / ".queue").glob(f"*~{run_id}"):
-        with_no_error(ticket.unlink)
+    for name in tickets(store, run_id):
+        with_no_error((store.root / ".queue" / name).unlink)
+
+
+def drop_stale_tickets(store: RunStore, run: Run) -> None:
+    """Drop the tickets of a run that is not queued; looked at under its lock, so that none just written is lost."""
+    try:
+        with lock(run.folder / ".lock", "busy", patience=0.0):
+            if run.status().state != "queued":
+                drop_tickets(store, run.run_id)
+    except TRNNError:
+        return  # at work: its own process drops them
 
 
 def queued(store: RunStore) -> list[str]:

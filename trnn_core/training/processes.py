@@ -19,7 +19,8 @@ from trnn_core.training.files import read_sealed, write_sealed
 
 Pulse = Literal["alive", "dead", "unknown"]
 BEAT_SECONDS = 1.0
-SILENCE_SECONDS = 20.0  # a counter that stands still this long belongs to a dead or hung process
+SILENCE_SECONDS = 20.0  # a counter that stands still this long belongs to a dead process
+HUNG_TIMES = 6  # a process that is seen to live on this machine gets so many times longer: it may just be starved
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,10 @@ class Watcher:
         self._seen: dict[Path, tuple[int, float]] = {}
 
     def judge(self, path: Path) -> Pulse:
-        """'dead' at once when the process is gone from this machine, or after `silence` of a counter standing still."""
+        """'dead' at once when the process is gone from this machine, or after `silence` of a counter standing still.
+
+        A process that is seen to live on this machine gets longer: under heavy load it may just be starved.
+        """
         beat = read_beat(path)
         process = beat["process"] if beat else None
         known = pulse(process)
@@ -148,4 +152,5 @@ class Watcher:
         if counter != last:
             self._seen[path] = (counter, now)
             return "alive" if last is not None else known
-        return "dead" if now - since > self.silence else "alive"
+        patience = self.silence * (HUNG_TIMES if known == "alive" else 1)
+        return "dead" if now - since > patience else "alive"

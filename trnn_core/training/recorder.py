@@ -34,7 +34,8 @@ from trnn_core.training.processes import Heartbeat
 from trnn_core.training.runs import Run, Status, parse_history
 
 RESERVE_BYTES = 64 * 1024  # given up when the disk is full, so that the run can still say so
-KEPT = ("config.json", "history.jsonl", "weights.safetensors", "forecast.npz", "summary.json")
+SHARED = ("labels.json", "request.json")  # written by pages and commands, without the run's lock
+SEALED_OR_VOLATILE = {"status.json", "manifest.json", "config.copy.json", "heartbeat.json", "log.txt", *SHARED}
 
 
 class Recorder:
@@ -132,14 +133,9 @@ class Recorder:
         """Write the results, then the checksums of all that must not rot, then the final word."""
         for name, content in files.items():
             write_atomic(self.folder / name, content)
-        self.write_manifest()
+        write_manifest(self.folder)
         words = ". ".join([message.rstrip("."), *self.repairs]).rstrip(".") + "."
         self.write_status(state=state, message=words, eta_seconds=None)
-
-    def write_manifest(self) -> None:
-        present = [name for name in KEPT if (self.folder / name).exists()]
-        files = {name: sha256(read_bytes(self.folder / name)) for name in present}
-        write_sealed(self.folder / "manifest.json", {"files": files})
 
     def fail(self, state: str, message: str) -> None:
         """The last word of a run that cannot go on; room for it was kept aside."""
@@ -156,7 +152,7 @@ def record(run: Run) -> Iterator[Recorder]:
     busy = f"Run {run.run_id} is already being trained by another process; wait for it, or stop it first."
     with lock(run.folder / ".lock", busy):
         for folder in (run.folder, run.folder / "checkpoints"):
-            sweep_temporaries(folder)
+            sweep_temporaries(folder, spare=SHARED)
         _make_reserve(run.folder)
         with Heartbeat(run.folder / "heartbeat.json") as heartbeat:
             recorder = Recorder(run, heartbeat)
@@ -168,6 +164,26 @@ def record(run: Run) -> Iterator[Recorder]:
             finally:
                 with_no_error((run.folder / ".reserve").unlink)
                 with_no_error((run.folder / "request.json").unlink)
+
+
+def write_manifest(folder: Path) -> None:
+    """The SHA-256 of every result in a run folder; what changes, or carries its own checksum, is left out."""
+    names = sorted(p.name for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    files = {name: sha256(read_bytes(folder / name)) for name in names if name not in SEALED_OR_VOLATILE}
+    write_sealed(folder / "manifest.json", {"files": files})
+
+
+def add_results(run: Run, files: Mapping[str, bytes]) -> None:
+    """Put further results (a backtest, an explanation) into a run that has ended, each whole and with its checksum."""
+    busy = f"Run {run.run_id} is being trained; results can be added when it has ended."
+    with lock(run.folder / ".lock", busy):
+        if damage := run.verify():
+            raise TRNNError(f"Results are added to whole runs only. Run {run.run_id} is damaged: {damage[0]}.")
+        for name, content in files.items():
+            if Path(name).name != name or name.startswith(".") or name in SEALED_OR_VOLATILE:
+                raise TRNNError(f"A result must be a plain file name of its own. Got {name!r} instead.")
+            write_atomic(run.folder / name, content)
+        write_manifest(run.folder)
 
 
 def failure_words(error: BaseException) -> str:

@@ -17,7 +17,16 @@ from pathlib import Path
 
 from trnn_core.errors import TRNNError
 from trnn_core.training.files import explain_os_error, is_locked, lock, with_no_error, write_sealed
-from trnn_core.training.jobs import add_ticket, code_root, drop_tickets, plain_environment, queued, worker_folder
+from trnn_core.training.jobs import (
+    add_ticket,
+    code_root,
+    drop_stale_tickets,
+    drop_tickets,
+    plain_environment,
+    queued,
+    tickets,
+    worker_folder,
+)
 from trnn_core.training.processes import Heartbeat
 from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
@@ -41,6 +50,7 @@ class Job:
 
     run: Run
     process: subprocess.Popen
+    tickets: set[str]  # those it was started for: a newer one means that the run was queued again
     asked_since: float | None = None  # when this worker first saw an unanswered request
 
 
@@ -108,10 +118,10 @@ class Worker:
             try:
                 run = self.store.get(run_id)
                 if run.status().state != "queued":
-                    drop_tickets(self.store, run_id)
+                    drop_stale_tickets(self.store, run)
                     continue
-                slot = free.pop(0)
-                self.jobs[slot] = Job(run, self._spawn(run, slot))
+                slot, known = free.pop(0), tickets(self.store, run_id)
+                self.jobs[slot] = Job(run, self._spawn(run, slot), known)
             except TRNNError as e:
                 log.warning("ticket of %s dropped: %s", run_id, e)
                 drop_tickets(self.store, run_id)
@@ -139,7 +149,7 @@ class Worker:
                 continue
             del self.jobs[slot]
             log.info("run %s ended with code %d", job.run.run_id, code)
-            close_books(self.store, job.run, code)
+            close_books(self.store, job, code)
 
     def _press(self) -> None:
         """A job that does not answer a request is told with a signal, then killed."""
@@ -175,23 +185,21 @@ def _signal(job: Job, number: int) -> None:
         return
 
 
-def close_books(store: RunStore, run: Run, code: int) -> None:
-    """Say in the status what the job could not say itself."""
+def close_books(store: RunStore, job: Job, code: int) -> None:
+    """Say in the status what the job could not say itself; a run that was queued again meanwhile is left alone."""
+    run = job.run
     try:
         with lock(run.folder / ".lock", "busy"):
             status = run.status()
-            if status.state == "queued" and code != 0:
-                words = f"The job could not start ({_last_words(run.folder / 'log.txt')})."
+            if status.state == "queued" and tickets(store, run.run_id) <= job.tickets:
+                words = (
+                    f"The job could not start ({_last_words(run.folder / 'log.txt') if code >= 0 else _death(code)})"
+                )
                 write_sealed(run.folder / "status.json", replace(status, state="failed", message=words).__dict__)
                 drop_tickets(store, run.run_id)
             elif status.state == "interrupted":
-                words = (
-                    _death(code)
-                    + f" {status.epoch} of {status.epochs} epochs are safe; resume to go on exactly from there."
-                )
+                words = f"{_death(code)} {status.epoch} of {status.epochs} epochs are safe; resume to go on exactly from there."
                 write_sealed(run.folder / "status.json", replace(status, message=words).__dict__)
-            if status.state != "queued":
-                drop_tickets(store, run.run_id)
     except TRNNError as e:
         log.warning("status of %s not closed: %s", run.run_id, e)
 
