@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from trnn_core.cells.kinds import CELLS
 
-Cell = Literal[tuple(CELLS)]  # type: ignore[valid-type]
 Likelihood = Literal["squared", "poisson", "negative_binomial", "cross_entropy"]
 Activation = Literal["sigmoid", "tanh", "relu", "identity", "hard_sigmoid", "softsign"]
 Init = Literal["glorot", "orthogonal", "identity", "uniform"]
@@ -19,7 +18,7 @@ class ModelConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    cell: Cell = Field(
+    cell: Literal[tuple(CELLS)] = Field(  # type: ignore[valid-type]
         "lstm", description="tLSTM (eq. 3-8), tGRU (eq. 9-13), or the plain tRNN of Elman or Jordan (eq. 1-2)"
     )
     hidden_shape: tuple[int, ...] = Field((14, 14, 4), description="size of the hidden tensor H_t in each mode")

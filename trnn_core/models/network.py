@@ -134,7 +134,8 @@ class TensorNetwork(nn.Module):
         if inputs.requires_grad:
             inputs.backward(sink)
         for parameter, grad in zip(parameters, grads, strict=False):  # the last leaf is `products`
-            parameter.grad = plus(parameter.grad, grad)
+            if grad is not None:  # optimisers walk through memory: a gradient must lie as its parameter does
+                parameter.grad = plus(parameter.grad, grad.contiguous())
         return total
 
     def _check_targets(self, targets: Tensor, mask: Tensor | None, n_weeks: int, first: int) -> None:

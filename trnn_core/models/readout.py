@@ -55,7 +55,7 @@ class TensorReadout(nn.Module):
     def forward(self, H: Tensor) -> Tensor:
         if self.is_tucker:
             V = self.layout.factors([getattr(self, f"V{d + 1}") for d in range(len(self.hidden_shape))])
-            return TuckerMap.apply(H, self.layout.bias(self.B), *V)[0]
+            return TuckerMap.apply(H, self.layout.bias(self.B), *V).squeeze(0)  # one gate
         return torch.addmm(self.B.reshape(1, -1), self.layout.outward(H).flatten(1), self.V.T)
 
     def inward(self, y: Tensor) -> Tensor:
