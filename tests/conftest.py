@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
+from scripts.find_browser import installed
 from trnn_core.data.series import QUAD_ACTIONS, Provenance, RelationalSeries
 
 
@@ -27,3 +30,17 @@ def small_series() -> RelationalSeries:
     values = rng.poisson(rates, size=(60, 6, 6, 4)).astype(float)
     dates = np.datetime64("2004-01-01") + 7 * np.arange(60)
     return RelationalSeries(values, dates, actors, QUAD_ACTIONS, source=Provenance("Made up", simulated=True))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The one real browser of a test process."""
+    path = installed()
+    if path is None:
+        pytest.fail("no Chromium: run `make browser`, or name one with TRNN_BROWSER")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()

@@ -10,9 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
-from scripts.find_browser import installed
 from scripts.serve import Server
 from tests.trained_store import make_home
 
@@ -51,19 +50,6 @@ def end_worker(runs: Path) -> None:
     if pid:
         with suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGTERM)
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    path = installed()
-    if path is None:
-        pytest.fail("no Chromium: run `make browser`, or name one with TRNN_BROWSER")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

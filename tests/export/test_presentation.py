@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from tests.export.conftest import NASTY
 from trnn_core.errors import TRNNError
-from trnn_core.export.browser import find_browser
 from trnn_core.export.material import Material
 from trnn_core.export.presentation import presentation
 
@@ -23,37 +22,35 @@ def test_too_many_periods_are_refused(material: Material) -> None:
 
 
 @pytest.mark.browser
-def test_the_keyboard_moves_through_weeks_and_actions_and_a_link_opens_the_same(material: Material, tmp_path: Path) -> None:  # fmt: skip
+def test_the_keyboard_moves_through_weeks_and_actions_and_a_link_opens_the_same(chromium: Browser, material: Material, tmp_path: Path) -> None:  # fmt: skip
     path = tmp_path / "p.html"
     path.write_text(presentation(material, last=3), encoding="utf-8")
     dates, actions = material.forecast.dates, material.forecast.actions
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"])
-        window = browser.new_page(viewport={"width": 1920, "height": 1080})
-        errors: list[str] = []
-        window.on("pageerror", lambda e: errors.append(str(e)))
-        window.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
-        window.goto(path.as_uri())
-        assert window.inner_text("#when") == f"expected, week of {dates[0]}"
-        assert window.inner_text("#what").lower() == actions[0] and window.inner_text(".mark") == "SIMULATED DATA"
-        before = window.evaluate(PLACES)
-        window.keyboard.press("ArrowRight")
-        window.keyboard.press("ArrowDown")
-        assert window.inner_text("#when") == f"expected, week of {dates[1]}"
-        assert window.inner_text("#what").lower() == actions[1]
-        assert window.evaluate(PLACES) == before and len(before) == len(NASTY)  # every country stays where it is
-        window.keyboard.press("Home")
-        window.keyboard.press("ArrowLeft")  # at the first week there is no earlier one
-        assert window.inner_text("#when") == f"observed, week of {material.series.dates[-3]}"
-        link = window.url
-        other = browser.new_page(viewport={"width": 1280, "height": 720})
-        other.goto(link)
-        assert other.inner_text("#when") == window.inner_text("#when")
-        assert other.inner_text("#what") == window.inner_text("#what")
-        size = other.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
-        assert size == [1280, 720]  # nothing to scroll
-        assert other.locator("button, input, select, .modebar").count() == 0
-        shown = [t.replace("\xa0", " ") for t in other.locator("#network text").all_text_contents()]
-        assert set(NASTY) <= set(shown) and other.evaluate("window.hacked") is None
-        browser.close()
+    window = chromium.new_page(viewport={"width": 1920, "height": 1080})
+    errors: list[str] = []
+    window.on("pageerror", lambda e: errors.append(str(e)))
+    window.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+    window.goto(path.as_uri())
+    assert window.inner_text("#when") == f"expected, week of {dates[0]}"
+    assert window.inner_text("#what").lower() == actions[0] and window.inner_text(".mark") == "SIMULATED DATA"
+    before = window.evaluate(PLACES)
+    window.keyboard.press("ArrowRight")
+    window.keyboard.press("ArrowDown")
+    assert window.inner_text("#when") == f"expected, week of {dates[1]}"
+    assert window.inner_text("#what").lower() == actions[1]
+    assert window.evaluate(PLACES) == before and len(before) == len(NASTY)  # every country stays where it is
+    window.keyboard.press("Home")
+    window.keyboard.press("ArrowLeft")  # at the first week there is no earlier one
+    assert window.inner_text("#when") == f"observed, week of {material.series.dates[-3]}"
+    link = window.url
+    other = chromium.new_page(viewport={"width": 1280, "height": 720})
+    other.goto(link)
+    assert other.inner_text("#when") == window.inner_text("#when")
+    assert other.inner_text("#what") == window.inner_text("#what")
+    size = other.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
+    assert size == [1280, 720]  # nothing to scroll
+    assert other.locator("button, input, select, .modebar").count() == 0
+    shown = [t.replace("\xa0", " ") for t in other.locator("#network text").all_text_contents()]
+    assert set(NASTY) <= set(shown) and other.evaluate("window.hacked") is None
+    window.close()
     assert errors == []

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 from lxml import html as lxml_html
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 from pypdf import PdfReader
 
 from tests.export.conftest import NASTY, TITLE
 from trnn_core.errors import TRNNError
-from trnn_core.export.browser import find_browser
 from trnn_core.export.material import Material, gather
 from trnn_core.export.report import html_report, pdf_report
 from trnn_core.export.sections import SECTIONS, write_sections
@@ -172,22 +171,22 @@ def test_every_page_of_the_pdf_says_simulated_and_names_survive(material: Materi
 
 
 @pytest.mark.browser
-def test_a_real_browser_draws_all_charts_fetches_nothing_and_runs_no_name(page: str, tree, tmp_path: Path) -> None:
+def test_a_real_browser_draws_all_charts_fetches_nothing_and_runs_no_name(
+    chromium: Browser, page: str, tree, tmp_path: Path
+) -> None:
     path = tmp_path / "report.html"
     path.write_text(page, encoding="utf-8")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"])
-        window = browser.new_page(viewport={"width": 1280, "height": 900})
-        asked, errors = [], []
-        window.on("request", lambda r: asked.append(r.url) if not r.url.startswith(("file:", "data:", "blob:")) else None)  # fmt: skip
-        window.on("pageerror", lambda e: errors.append(str(e)))
-        window.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
-        window.goto(path.as_uri())
-        drawn = window.locator("figure .plot-container").count()
-        hacked = window.evaluate("window.hacked")
-        text = window.inner_text("body")
-        wide = window.evaluate("document.documentElement.scrollWidth")
-        browser.close()
+    window = chromium.new_page(viewport={"width": 1280, "height": 900})
+    asked, errors = [], []
+    window.on("request", lambda r: asked.append(r.url) if not r.url.startswith(("file:", "data:", "blob:")) else None)  # fmt: skip
+    window.on("pageerror", lambda e: errors.append(str(e)))
+    window.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+    window.goto(path.as_uri())
+    drawn = window.locator("figure .plot-container").count()
+    hacked = window.evaluate("window.hacked")
+    text = window.inner_text("body")
+    wide = window.evaluate("document.documentElement.scrollWidth")
+    window.close()
     assert (asked, errors, hacked) == ([], [], None)
     assert drawn == len(tree.xpath("//figure"))
     assert TITLE in text and wide <= 1280
