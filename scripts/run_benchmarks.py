@@ -1,4 +1,4 @@
-"""Run every benchmark, one after the other: `benchmarks/<name>/run.py`, or those named as arguments."""
+"""Run every benchmark, one after the other, or those named as arguments: `benchmarks/<name>/run.py` and a few more."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+MORE = {
+    "paper": "paper/case2.py",
+    "job-cost": "training/overhead.py",
+    "kills": "training/kills.py",
+    "simulation": "simulation/compare.py",
+}
 
 
 def main(names: list[str]) -> int:
     found = {p.parent.name: p for p in sorted((ROOT / "benchmarks").glob("*/run.py"))}
+    found |= {name: ROOT / "benchmarks" / path for name, path in MORE.items()}
     unknown = [n for n in names if n not in found]
     if unknown:
         sys.stderr.write(f"There is no benchmark '{unknown[0]}': there are {', '.join(found) or 'none'}.\n")

@@ -87,8 +87,8 @@ class TensorNetwork(nn.Module):
         inputs = self.cell.input_products(self.cell.layout.inward(weeks))
         parts = []
         for walk in self._tiles(n_windows, length):
-            raw = self.readout.outward(self._raw(inputs, walk, every_step))
-            parts.append(raw.unflatten(0, (length, -1)).transpose(0, 1) if every_step else raw)
+            raws = [self.readout.outward(self._read(H)) for H in self._hiddens(inputs, walk, every_step)]
+            parts.append(torch.stack(raws, dim=1) if every_step else raws[0])
         return torch.cat(parts)
 
     def accumulate(
@@ -117,10 +117,14 @@ class TensorNetwork(nn.Module):
             total, sink = weeks.new_zeros(()), torch.zeros_like(products)
             grads: list[Tensor | None] = [None] * len(leaves)
             for walk in walks:
-                raw = self._raw(products, walk._replace(sink=sink), every_step)
-                wanted = _steps_of(targets, walk, steps)
-                counted = None if counts is None else _steps_of(counts, walk, steps)
-                part = loss(self.config.likelihood, raw, wanted, counted, "sum", self._log_dispersion()) * scale
+                part = weeks.new_zeros(())
+                dispersion = self._log_dispersion()
+                for t, H in zip(steps, self._hiddens(products, walk._replace(sink=sink), every_step), strict=True):
+                    week = walk.start + t  # step t of window w has the target of week w + t
+                    wanted = targets.narrow(-2, week, walk.n_sequences)
+                    counted = None if counts is None else counts.narrow(-2, week, walk.n_sequences)
+                    part = part + loss(self.config.likelihood, self._read(H), wanted, counted, "sum", dispersion)
+                part = part * scale
                 grads = list(map(plus, grads, torch.autograd.grad(part, leaves, allow_unused=True)))
                 total += part.detach()
             return total, sink, grads
@@ -154,10 +158,13 @@ class TensorNetwork(nn.Module):
         starts = range(0, n_windows, size)
         return [Walk(length, min(size, n_windows - s), hop=1, start=s) for s in starts]
 
-    def _raw(self, inputs: Tensor, walk: Walk, every_step: bool) -> Tensor:
-        """Raw predictions of some windows in the read-out's form; n = B windows, or T B with the steps outermost."""
+    def _hiddens(self, inputs: Tensor, walk: Walk, every_step: bool) -> Sequence[Tensor]:
+        """The hidden states (h_1, ..., B, h_D) of some windows: at every step, or at the last one only."""
         outputs, finals = self.cell.run(inputs, walk)
-        H = outputs.movedim(0, -3).flatten(-3, -2) if every_step else finals[-1][0]
+        return outputs.unbind(0) if every_step else [finals[-1][0]]
+
+    def _read(self, H: Tensor) -> Tensor:
+        """Raw predictions in the read-out's form."""
         return self.readout(self.dropout(H))
 
     def _log_dispersion(self) -> Tensor | None:
@@ -165,11 +172,6 @@ class TensorNetwork(nn.Module):
         if self.config.likelihood != "negative_binomial":
             return None
         return self.readout.inward(self.log_dispersion.expand(1, *self.target_shape))
-
-
-def _steps_of(y: Tensor, walk: Walk, steps: range) -> Tensor:
-    """What belongs to step t of window w stands at week w + t: gather it in the order of `_raw`."""
-    return torch.cat([y.narrow(-2, walk.start + t, walk.n_sequences) for t in steps], dim=-2)
 
 
 def _n_entries(y: Tensor, steps: range, n_windows: int) -> int:
