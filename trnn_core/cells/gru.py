@@ -26,7 +26,7 @@ class GRUSweep(torch.autograd.Function):
         sigma_g, sigma_h = map(get_activation, names)
         gated, candidate = StackedTucker([w[GATES] for w in W]), StackedTucker([w[CANDIDATE] for w in W])
         hiddens = inputs.new_empty(walk.n_steps, *inputs.shape[1:-2], walk.n_sequences, inputs.shape[-1])
-        gates, stages = [], []
+        gates = []
         H_prev = H0
         for t in range(walk.n_steps):
             A = walk.at(inputs, t).clone(memory_format=torch.contiguous_format)
@@ -35,18 +35,15 @@ class GRUSweep(torch.autograd.Function):
                 sigma_h.apply_(A[H])  # eq. 12
                 torch.addcmul(A[H], A[Z], A[H], value=-1, out=hiddens[t])  # eq. 13
             else:
-                M, stage = gated.apply(H_prev)
-                sigma_g.apply_(A[GATES].add_(M))  # eq. 9, 10
+                sigma_g.apply_(A[GATES].add_(gated.apply(H_prev)))  # eq. 9, 10
                 R_hat = A[R] * H_prev  # eq. 11
-                M, candidate_stage = candidate.apply(R_hat)
-                sigma_h.apply_(A[CANDIDATE].add_(M))  # eq. 12
+                sigma_h.apply_(A[CANDIDATE].add_(candidate.apply(R_hat)))  # eq. 12
                 torch.addcmul(A[H], A[Z], H_prev - A[H], out=hiddens[t])  # eq. 13
-                stages += [*stage, *candidate_stage]
             walk.freeze(hiddens[t], H_prev, t)
             gates.append(A)
             H_prev = hiddens[t]
         ctx.walk, ctx.names = walk, names
-        ctx.save_for_backward(inputs, H0, hiddens, *W, *gates, *stages)
+        ctx.save_for_backward(inputs, H0, hiddens, *W, *gates)
         ctx.set_materialize_grads(False)
         return walk.hide(hiddens), hiddens[-1].clone()
 
@@ -57,7 +54,7 @@ class GRUSweep(torch.autograd.Function):
         sigma_g, sigma_h = map(get_activation, ctx.names)
         inputs, H0, hiddens, *rest = ctx.saved_tensors
         n_modes = hiddens.ndim - 2
-        W, gates, stages = rest[:n_modes], rest[n_modes : n_modes + walk.n_steps], rest[n_modes + walk.n_steps :]
+        W, gates = rest[:n_modes], rest[n_modes:]
         gated, candidate = StackedTucker([w[GATES] for w in W]), StackedTucker([w[CANDIDATE] for w in W])
         gated.zero_grads()
         candidate.zero_grads()
@@ -77,12 +74,10 @@ class GRUSweep(torch.autograd.Function):
                 dH = None
             else:
                 torch.mul(H_prev - A[H], dH, out=dM[Z])  # eq. 37
-                stage, candidate_stage = stages[2 - 2 * n_modes : 1 - n_modes], stages[1 - n_modes :]
-                stages = stages[: 2 - 2 * n_modes]
-                dR_hat = candidate.pull_back(dM[CANDIDATE], A[R] * H_prev, candidate_stage)
+                dR_hat = candidate.pull_back(dM[CANDIDATE], A[R] * H_prev)
                 torch.mul(H_prev, dR_hat, out=dM[R])  # eq. 38
                 sigma_g.chain_(dM[GATES], A[GATES])
-                dH = gated.pull_back(dM[GATES], H_prev, stage).addcmul_(A[Z], dH)  # eq. 39
+                dH = gated.pull_back(dM[GATES], H_prev).addcmul_(A[Z], dH)  # eq. 39
                 dH.addcmul_(A[R], dR_hat)  # the path through eq. 11 that the printed eq. 39 leaves out
             walk.at(d_inputs, t).add_(dM)
             dH = plus(dH, dH_past)

@@ -28,15 +28,14 @@ class LSTMSweep(torch.autograd.Function):
         shape = (*inputs.shape[1:-2], walk.n_sequences, inputs.shape[-1])
         hiddens = inputs.new_empty(walk.n_steps, *shape)
         cells = torch.empty_like(hiddens)
-        gates, stages = [], []
+        gates = []
         H_prev, C_prev = H0, C0
         for t in range(walk.n_steps):
             if H_prev is None:
                 M = walk.at(inputs, t).clone(memory_format=torch.contiguous_format)
             else:
-                M, stage = recurrent.apply(H_prev)
+                M = recurrent.apply(H_prev)
                 M.add_(walk.at(inputs, t))
-                stages.append(stage)
             sigma_g.apply_(M[GATES])  # eq. 3-5
             sigma_c.apply_(M[C])  # eq. 6
             torch.mul(M[I], M[C], out=cells[t])  # eq. 7
@@ -48,7 +47,7 @@ class LSTMSweep(torch.autograd.Function):
             gates.append(M)
             H_prev, C_prev = hiddens[t], cells[t]
         ctx.walk, ctx.names = walk, names
-        ctx.save_for_backward(inputs, H0, C0, hiddens, cells, *W, *gates, *(z for stage in stages for z in stage))
+        ctx.save_for_backward(inputs, H0, C0, hiddens, cells, *W, *gates)
         ctx.set_materialize_grads(False)
         return walk.hide(hiddens), hiddens[-1].clone(), cells[-1].clone()
 
@@ -59,7 +58,7 @@ class LSTMSweep(torch.autograd.Function):
         sigma_g, sigma_c, sigma_h = map(get_activation, ctx.names)
         inputs, H0, C0, hiddens, cells, *rest = ctx.saved_tensors
         n_modes = hiddens.ndim - 2
-        W, gates, stages = rest[:n_modes], rest[n_modes : n_modes + walk.n_steps], rest[n_modes + walk.n_steps :]
+        W, gates = rest[:n_modes], rest[n_modes:]
         recurrent = StackedTucker(W)
         recurrent.zero_grads()
         d_inputs = walk.input_grad(inputs)
@@ -86,8 +85,7 @@ class LSTMSweep(torch.autograd.Function):
             walk.at(d_inputs, t).add_(dM)
             dH = None
             if H_prev is not None:
-                dH = recurrent.pull_back(dM, H_prev, stages[1 - n_modes :])  # eq. 29, 30
-                stages = stages[: 1 - n_modes]
+                dH = recurrent.pull_back(dM, H_prev)  # eq. 29, 30
             dH, dC = plus(dH, dH_past), plus(dC, dC_past)
         d_inputs = None if walk.sink is not None else d_inputs
         return d_inputs, dH if H0 is not None else None, dC if C0 is not None else None, None, None, *recurrent.grads

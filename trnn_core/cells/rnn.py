@@ -24,19 +24,16 @@ class ElmanSweep(torch.autograd.Function):
     def forward(ctx, inputs: Tensor, H0: Tensor | None, walk: Walk, names: tuple[str, ...], *W: Tensor):  # type: ignore[override]
         sigma_h, recurrent = get_activation(names[0]), StackedTucker(W)
         hiddens = inputs.new_empty(walk.n_steps, *inputs.shape[1:-2], walk.n_sequences, inputs.shape[-1])
-        stages: list[Tensor] = []
         H_prev = H0
         for t in range(walk.n_steps):
             hiddens[t] = walk.at(inputs, t)[0]
             if H_prev is not None:
-                M, stage = recurrent.apply(H_prev)
-                hiddens[t].add_(M[0])
-                stages += stage
+                hiddens[t].add_(recurrent.apply(H_prev)[0])
             sigma_h.apply_(hiddens[t])  # eq. 1
             walk.freeze(hiddens[t], H_prev, t)
             H_prev = hiddens[t]
         ctx.walk, ctx.names = walk, names
-        ctx.save_for_backward(inputs, H0, hiddens, *W, *stages)
+        ctx.save_for_backward(inputs, H0, hiddens, *W)
         ctx.set_materialize_grads(False)
         return walk.hide(hiddens), hiddens[-1].clone()
 
@@ -44,9 +41,8 @@ class ElmanSweep(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, d_outputs: Tensor | None, dH: Tensor | None):  # type: ignore[override]
         walk, sigma_h = ctx.walk, get_activation(ctx.names[0])
-        inputs, H0, hiddens, *rest = ctx.saved_tensors
-        n_modes = hiddens.ndim - 2
-        recurrent, stages = StackedTucker(rest[:n_modes]), rest[n_modes:]
+        inputs, H0, hiddens, *W = ctx.saved_tensors
+        recurrent = StackedTucker(W)
         recurrent.zero_grads()
         d_inputs = walk.input_grad(inputs)
         for t in reversed(range(walk.n_steps)):
@@ -56,8 +52,7 @@ class ElmanSweep(torch.autograd.Function):
             walk.at(d_inputs, t).add_(dM)
             dH = None
             if H_prev is not None:
-                dH = recurrent.pull_back(dM, H_prev, stages[1 - n_modes :])
-                stages = stages[: 1 - n_modes]
+                dH = recurrent.pull_back(dM, H_prev)
             dH = plus(dH, dH_past)
         return None if walk.sink is not None else d_inputs, dH if H0 is not None else None, None, None, *recurrent.grads
 
@@ -72,24 +67,21 @@ class JordanSweep(torch.autograd.Function):
         sigma_h, sigma_y = map(get_activation, names)
         n_modes = len(factors) // 2
         recurrent, readout = StackedTucker(factors[:n_modes]), StackedTucker(factors[n_modes:])
-        hiddens, outputs, stages = [], [], []
+        hiddens, outputs = [], []
         Y_prev = Y0
         for t in range(walk.n_steps):
             H = walk.at(inputs, t)[0].clone(memory_format=torch.contiguous_format)
             if Y_prev is not None:
-                M, stage = recurrent.apply(Y_prev)
-                H.add_(M[0])
-                stages += stage
+                H.add_(recurrent.apply(Y_prev)[0])
             sigma_h.apply_(H)
-            M, stage = readout.apply(H)
-            stages += stage
-            Y = sigma_y.apply_(M[0] if B_y is None else M[0].add_(B_y[0]))
+            Y = readout.apply(H)[0]
+            sigma_y.apply_(Y if B_y is None else Y.add_(B_y[0]))
             walk.freeze(Y, Y_prev, t)
             hiddens.append(H)
             outputs.append(Y)
             Y_prev = Y
         ctx.walk, ctx.names, ctx.n_modes = walk, names, n_modes
-        ctx.save_for_backward(inputs, Y0, B_y, *factors, *hiddens, *outputs, *stages)
+        ctx.save_for_backward(inputs, Y0, B_y, *factors, *hiddens, *outputs)
         ctx.set_materialize_grads(False)
         stacked = torch.stack(outputs)
         return walk.hide(stacked), stacked[-1].clone()
@@ -104,7 +96,7 @@ class JordanSweep(torch.autograd.Function):
         recurrent.zero_grads()
         readout.zero_grads()
         rest = rest[2 * n_modes :]
-        hiddens, outputs, stages = rest[:n_steps], rest[n_steps : 2 * n_steps], rest[2 * n_steps :]
+        hiddens, outputs = rest[:n_steps], rest[n_steps:]
         d_inputs = walk.input_grad(inputs)
         dB_y = None if B_y is None else torch.zeros_like(B_y)
         for t in reversed(range(n_steps)):
@@ -113,14 +105,12 @@ class JordanSweep(torch.autograd.Function):
             dY = sigma_y.chain_(dY.clone(), outputs[t]).unsqueeze(0)
             if dB_y is not None:
                 dB_y.add_(dY.sum(-2, keepdim=True))
-            dH = readout.pull_back(dY, hiddens[t], stages[1 - n_modes :])
-            stages = stages[: 1 - n_modes]
+            dH = readout.pull_back(dY, hiddens[t])
             dM = sigma_h.chain_(dH, hiddens[t]).unsqueeze(0)
             walk.at(d_inputs, t).add_(dM)
             dY = None
             if Y_prev is not None:
-                dY = recurrent.pull_back(dM, Y_prev, stages[1 - n_modes :])
-                stages = stages[: 1 - n_modes]
+                dY = recurrent.pull_back(dM, Y_prev)
             dY = plus(dY, dY_past)
         d_inputs = None if walk.sink is not None else d_inputs
         return d_inputs, dY if Y0 is not None else None, dB_y, None, None, *recurrent.grads, *readout.grads

@@ -55,7 +55,9 @@ class Layout:
 class StackedTucker:
     """x x_1 F_1 ... x_D F_D for all gates at once, and its derivatives, for factors (G, k_d, m_d) in layout order.
 
-    The factors' gradients add up in `grads` over any number of calls, so that a sweep through time has one sum.
+    The factors' gradients add up in `grads` over any number of calls, so that a sweep through time has one sum. The
+    products on the way are not kept for the backward pass but computed again there, in buffers that stay in the
+    processor's cache: that costs less than fetching them from memory.
     """
 
     def __init__(self, factors: Sequence[Tensor]) -> None:
@@ -70,41 +72,52 @@ class StackedTucker:
             leading *= factor.shape[1]
         self.last = last
         self._factors = factors
+        self._buffers: list[Tensor] = []
 
-    def apply(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """(m_1, ..., n, m_D) -> (G, k_1, ..., n, k_D), and the products on the way, which `pull_back` needs."""
-        z = torch.mm(self.first, x.reshape(x.shape[0], -1))  # (G k_1, m_2 ... n m_D)
-        stages = [z]
-        for factor in self.middle:
-            z = torch.bmm(factor, z.view(factor.shape[0], factor.shape[2], -1))
-            stages.append(z)
+    def apply(self, x: Tensor) -> Tensor:
+        """(m_1, ..., n, m_D) -> (G, k_1, ..., n, k_D)"""
         k, m = self.last.shape[1:]
-        z = torch.bmm(z.view(self.n_gates, -1, m), self.last.transpose(1, 2))
-        return z.view(self.n_gates, *self.out_modes, -1, k), stages
+        z = torch.bmm(self._products(x)[-1].view(self.n_gates, -1, m), self.last.transpose(1, 2))
+        return z.view(self.n_gates, *self.out_modes, -1, k)
+
+    def _products(self, x: Tensor) -> list[Tensor]:
+        """x x_1 F_1, x x_1 F_1 x_2 F_2, ..., all but the last; valid until the next call."""
+        flat = x.reshape(x.shape[0], -1)
+        if not self._buffers or self._buffers[0].shape[1] != flat.shape[1]:
+            self._buffers = [x.new_empty(self.first.shape[0], flat.shape[1])]  # (G k_1, m_2 ... n m_D)
+            for leading, k, m in (f.shape for f in self.middle):
+                self._buffers.append(x.new_empty(leading, k, self._buffers[-1].numel() // (leading * m)))
+        torch.mm(self.first, flat, out=self._buffers[0])
+        for factor, before, after in zip(self.middle, self._buffers, self._buffers[1:], strict=False):
+            torch.bmm(factor, before.view(factor.shape[0], factor.shape[2], -1), out=after)
+        return self._buffers
 
     def zero_grads(self) -> None:
         self._last_grad = torch.zeros_like(self.last)
         self._middle_grads = [torch.zeros_like(f) for f in self.middle]
         self._first_grad = torch.zeros_like(self.first)
 
-    def pull_back_to_first(self, grad: Tensor, x: Tensor, stages: Sequence[Tensor]) -> Tensor:
-        """Add the factors' gradients (eq. 30, 31); return dl/d(first mode product), (G k_1, m_2 ... n m_D)."""
-        k, m = self.last.shape[1:]
-        flat = grad.reshape(self.n_gates, -1, k)
-        self._last_grad.baddbmm_(flat.transpose(1, 2), stages[-1].view(self.n_gates, -1, m))
-        z = torch.bmm(flat, self.last)
-        for factor, sums, before in zip(self.middle[::-1], self._middle_grads[::-1], stages[-2::-1], strict=True):
-            leading, k, m = factor.shape
-            z = z.view(leading, k, -1)
-            sums.baddbmm_(z, before.view(leading, m, -1).transpose(1, 2))
-            z = torch.bmm(factor.transpose(1, 2), z)
-        z = z.view(self.first.shape[0], -1)
-        self._first_grad.addmm_(z, x.reshape(x.shape[0], -1).T)
-        return z
+    def pull_back_to_first(self, grad: Tensor, x: Tensor) -> Tensor:
+        """Add the factors' gradients (eq. 30, 31); return dl/d(first mode product), (G k_1, m_2 ... n m_D).
 
-    def pull_back(self, grad: Tensor, x: Tensor, stages: Sequence[Tensor]) -> Tensor:
+        Each product's gradient takes the place of the product as soon as that has been used.
+        """
+        products = self._products(x)
+        k, m = self.last.shape[1:]
+        flat, z = grad.reshape(self.n_gates, -1, k), products[-1].view(self.n_gates, -1, m)
+        self._last_grad.baddbmm_(flat.transpose(1, 2), z)
+        torch.bmm(flat, self.last, out=z)
+        for d in range(len(self.middle), 0, -1):
+            factor = self.middle[d - 1]
+            before = products[d - 1].view(factor.shape[0], factor.shape[2], -1)
+            self._middle_grads[d - 1].baddbmm_(products[d], before.transpose(1, 2))
+            torch.bmm(factor.transpose(1, 2), products[d], out=before)
+        self._first_grad.addmm_(products[0], x.reshape(x.shape[0], -1).T)
+        return products[0]
+
+    def pull_back(self, grad: Tensor, x: Tensor) -> Tensor:
         """Add the factors' gradients and return the input's, summed over gates (eq. 29)."""
-        return torch.mm(self.first.T, self.pull_back_to_first(grad, x, stages)).view(x.shape)
+        return torch.mm(self.first.T, self.pull_back_to_first(grad, x)).view(x.shape)
 
     @property
     def grads(self) -> list[Tensor]:
@@ -118,20 +131,19 @@ class TuckerMap(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x: Tensor, bias: Tensor | None, *factors: Tensor) -> Tensor:  # type: ignore[override]
-        out, stages = StackedTucker(factors).apply(x)
+        out = StackedTucker(factors).apply(x)
         if bias is not None:
             out.add_(bias)
-        ctx.save_for_backward(x, *factors, *stages)
+        ctx.save_for_backward(x, *factors)
         return out
 
     @staticmethod
     @once_differentiable
     def backward(ctx, grad: Tensor):  # type: ignore[override]
-        x, *saved = ctx.saved_tensors
-        factors, stages = saved[: x.ndim - 1], saved[x.ndim - 1 :]
+        x, *factors = ctx.saved_tensors
         tucker = StackedTucker(factors)
         tucker.zero_grads()
-        z = tucker.pull_back_to_first(grad, x, stages)
+        z = tucker.pull_back_to_first(grad, x)
         grad_x = torch.mm(tucker.first.T, z).view(x.shape) if ctx.needs_input_grad[0] else None
         grad_bias = grad.sum(-2, keepdim=True) if ctx.needs_input_grad[1] else None  # eq. 32, entry by entry
         return grad_x, grad_bias, *tucker.grads
