@@ -269,7 +269,7 @@ def main() -> None:
         return
     import torch
 
-    text, rows = report(repeats=2 if args.quick else 7)
+    text, rows = report(repeats=2 if args.quick else 5)
     load = f"load average at the end {os.getloadavg()[0]:.1f}"
     head = f"# Cells: speed, memory, growth\n\nCommand: `python benchmarks/cells/run.py`. torch {torch.__version__}, {platform.machine()}, {os.cpu_count()} cores, {load}.\n"
     print(head, text, sep="\n")
