@@ -54,7 +54,8 @@ def test_zeros_missing_cells_and_the_diagonal_are_no_edges() -> None:
 def test_characters_no_xml_file_may_hold_do_not_break_it() -> None:
     graph = to_graph(np.zeros((1, 1)), ["bad\x00name\x1b"], title="t\x07", simulated=False)
     for raw in (to_gexf(graph), to_graphml(graph)):
-        ElementTree.fromstring(raw)
+        written = ElementTree.tostring(ElementTree.fromstring(raw), encoding="unicode")
+        assert "bad" in written and "name" in written and not set("\x00\x1b\x07") & set(written)
 
 
 def test_a_matrix_of_the_wrong_size_is_refused() -> None:

@@ -162,6 +162,9 @@ def test_the_explorer_shows_the_week_in_hand(full, open_page) -> None:
     slider.set_value(slider.options[10])
     app.run()
     is_sound(app)
+    drawn = [chart.proto.spec for chart in app.get("plotly_chart")]
+    assert any(f"week of {slider.options[10]}" in spec for spec in drawn)
+    assert not any(f"week of {slider.options[-1]}" in spec for spec in drawn)
 
 
 def test_a_run_whose_data_is_gone_is_told_and_does_not_hide_the_rest(full, open_page) -> None:
