@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from trnn_core.cells.kinds import CELLS
+from trnn_core.models.settings import Settings
 
 Likelihood = Literal["squared", "poisson", "negative_binomial", "cross_entropy"]
 Activation = Literal["sigmoid", "tanh", "relu", "identity", "hard_sigmoid", "softsign"]
 Init = Literal["glorot", "orthogonal", "identity", "uniform"]
 
 
-class ModelConfig(BaseModel):
+class ModelConfig(Settings):
     """The network: cell, hidden shape, read-out and likelihood."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    section = "model"
 
     cell: Literal[tuple(CELLS)] = Field(  # type: ignore[valid-type]
         "lstm", description="tLSTM (eq. 3-8), tGRU (eq. 9-13), or the plain tRNN of Elman or Jordan (eq. 1-2)"
