@@ -16,7 +16,7 @@ from trnn_core.models.settings import Settings, unknown
 
 Design = Literal["many-to-one", "many-to-many", "single-series"]
 Optimiser = Literal["adam", "adamw", "sgd", "rmsprop"]
-Schedule = Literal["constant", "cosine", "step", "plateau"]
+Schedule = Literal["constant", "cosine", "step", "plateau", "one-cycle"]
 
 
 class DataConfig(Settings):
@@ -73,6 +73,12 @@ class TrainConfig(Settings):
     section = "train"
 
     epochs: int = Field(default=100, ge=1, le=1_000_000, description="passes over the training windows")
+    epoch_share: float = Field(
+        default=1.0,
+        gt=0.0,
+        le=1.0,
+        description="share of the training examples an epoch reads; 0.1 makes ten short epochs of one pass (dyad networks)",
+    )
     batch_size: int = Field(default=61, ge=1, le=100_000, description="consecutive windows per step; they share work")
     optimiser: Optimiser = Field(default="adam", description="how a gradient becomes a step")
     learning_rate: float = Field(default=0.01, gt=0.0, le=10.0, description="size of a step")
@@ -123,6 +129,25 @@ class TrainConfig(Settings):
         return self
 
 
+# A dyad network reads counts as log1p, values as they are, and makes its own inputs of them.
+DYAD_FIXED: dict[str, Any] = {
+    "data.transform": "log1p",
+    "data.slices": ("direct",),
+    "data.design": "many-to-one",
+    "data.diagonal": False,
+    **{f"model.{name}": ModelConfig.model_fields[name].default for name in ("hidden_shape", "num_layers", "gate_activation", "candidate_activation", "hidden_activation")},
+    "model.cell": "gru",
+    "model.init": "orthogonal",
+    "model.likelihood": "negative_binomial",
+    "train.optimiser": "adamw",
+    "train.schedule": "one-cycle",
+    **{f"train.{name}": TrainConfig.model_fields[name].default for name in ("momentum", "schedule_step", "schedule_factor", "warmup", "regularisation_per")},
+    "train.regularisation": 0.0,
+    "train.precision": "float32",
+}  # fmt: skip
+TENSOR_FIXED: dict[str, Any] = {"model.channels": 16, "model.members": 1, "train.epoch_share": 1.0}
+
+
 class Recipe(Settings):
     """Everything that determines a run: the same recipe on the same data gives the same weights.
 
@@ -140,12 +165,22 @@ class Recipe(Settings):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
+        for name, value in self.fixed().items():
+            section, _, key = name.partition(".")
+            if (given := getattr(getattr(self, section), key)) != value:
+                raise ValueError(
+                    f"'{name}' must be {_said(value)} when 'model.network' is {self.model.network!r}, got {_said(given)}"
+                )
         if len(self.model.hidden_shape) != 3 or min(self.model.hidden_shape) < 1:
             raise ValueError(
                 "'model.hidden_shape' must be three sizes of at least 1 (senders, receivers, actions), "
                 f"got {','.join(map(str, self.model.hidden_shape))}"
             )
         return self
+
+    def fixed(self) -> dict[str, Any]:
+        """Settings that the chosen kind of network leaves no choice about, with the value they must have."""
+        return DYAD_FIXED if self.model.network == "dyad" else TENSOR_FIXED
 
     def changed(self, **settings: Any) -> Recipe:
         """A recipe with some settings replaced, each named with its section.
@@ -169,6 +204,11 @@ class Recipe(Settings):
 
 
 GROUPS: dict[str, type[BaseModel]] = {"data": DataConfig, "model": ModelConfig, "train": TrainConfig}
+
+
+def _said(value: Any) -> str:
+    """A value as it is typed."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)  # fmt: skip
 
 
 def _parse(value: Any, current: Any, group: type[BaseModel], key: str) -> Any:
