@@ -69,12 +69,12 @@ def remove_folder(path: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def append_line(path: Path, line: str) -> None:
-    """Add one line at the end; a reader may see it torn for an instant and leaves a torn last line out."""
+def append(path: Path, lines: bytes) -> None:
+    """Add whole lines at the end; a reader may see the last torn for an instant and leaves a torn last line out."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
         try:
-            _write_all(descriptor, line.encode() + b"\n")
+            _write_all(descriptor, lines)
         finally:
             os.close(descriptor)
     except OSError as e:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -15,9 +17,9 @@ from trnn_core.errors import TRNNError
 from trnn_core.training import checkpoints
 from trnn_core.training.checkpoints import Snapshot
 from trnn_core.training.config import TrainConfig
-from trnn_core.training.events import EpochDone, Event, Request, Started, StepDone
+from trnn_core.training.events import Ended, EpochDone, Event, Request, Started, StepDone
 from trnn_core.training.files import (
-    append_line,
+    append,
     explain_os_error,
     is_disk_full,
     lock,
@@ -32,8 +34,10 @@ from trnn_core.training.files import (
 )
 from trnn_core.training.processes import Heartbeat
 from trnn_core.training.runs import Run, Status, parse_history
+from trnn_core.training.saver import Finished, Saver
 
 RESERVE_BYTES = 64 * 1024  # given up when the disk is full, so that the run can still say so
+LOOK_SECONDS = 0.1  # between two looks for a request
 SHARED = ("labels.json", "request.json")  # written by pages and commands, without the run's lock
 SEALED_OR_VOLATILE = {"status.json", "manifest.json", "config.copy.json", "heartbeat.json", "log.txt", *SHARED}
 
@@ -48,6 +52,9 @@ class Recorder:
         self.snapshot_epoch = 0
         self.repairs: list[str] = []
         self.status = Status("running", epochs=self.train.epochs)
+        self.seconds = 0.0  # of training so far
+        self.saver = Saver(self._save)
+        self._asked_at = -math.inf
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, EpochDone):
@@ -59,25 +66,34 @@ class Recorder:
                 "n_steps": event.n_steps,
                 "loss": event.loss,
             }
+        elif isinstance(event, Ended):
+            self.saver.flush()
         elif isinstance(event, Started):
             self.write_status(state="running", message="; ".join(self.repairs), n_windows=event.n_windows)
 
     def _epoch(self, event: EpochDone) -> None:
-        line = json.dumps(event.row, allow_nan=False)
-        self.history += line.encode() + b"\n"
+        line = json.dumps(event.row, allow_nan=False).encode() + b"\n"
+        self.history += line
+        self.seconds = round(self.seconds + event.row["seconds"], 6)
         due = event.epoch % self.train.checkpoint_every == 0 or event.epoch in (event.best_epoch, event.epochs)
-        if due:
-            # The checkpoint first: it holds this row too, so that a kill in between loses nothing.
-            checkpoints.save_checkpoint(self.folder / "checkpoints", event.snapshot(), self.history)
-        append_line(self.folder / "history.jsonl", line)
-        self.write_status(
-            durable=False,
-            epoch=event.epoch,
-            best_epoch=event.best_epoch,
-            best_val_loss=event.best_val_loss,
-            eta_seconds=round(event.eta_seconds, 3),
-            seconds=round(self.status.seconds + event.row["seconds"], 6),
-        )
+        status = {
+            "epoch": event.epoch,
+            "best_epoch": event.best_epoch,
+            "best_val_loss": event.best_val_loss,
+            "eta_seconds": round(event.eta_seconds, 3),
+            "seconds": self.seconds,
+        }
+        snapshot = event.snapshot() if due else None
+        self.saver.submit(Finished(event.epoch, event.best_epoch, line, status, snapshot, self.history))
+
+    def _save(self, epochs: list[Finished]) -> None:
+        """Called by the saver's thread, which is the only one that writes here while the loop runs."""
+        # The checkpoints first: they hold these rows too, so that a kill in between loses nothing.
+        for finished in epochs:
+            if finished.snapshot is not None:
+                checkpoints.save_checkpoint(self.folder / "checkpoints", finished.snapshot, finished.history)
+        append(self.folder / "history.jsonl", b"".join(finished.line for finished in epochs))
+        self._put_status(durable=False, **epochs[-1].status)
 
     def resume_state(self) -> Snapshot | None:
         """The newest whole checkpoint, with history.jsonl brought back to it; None for a run that has none."""
@@ -95,12 +111,13 @@ class Recorder:
             return None
         rows = parse_history(self.history)
         state = snapshot.state
+        self.seconds = round(sum(row["seconds"] for row in rows), 6)
         self.status = replace(
             self.status,
             epoch=snapshot.epoch,
             best_epoch=state["best_epoch"],
             best_val_loss=state["best_val_loss"],
-            seconds=round(sum(row["seconds"] for row in rows), 6),
+            seconds=self.seconds,
         )
         return replace(snapshot, history=rows, best_weights=self._best_weights(snapshot))
 
@@ -115,7 +132,10 @@ class Recorder:
             return None
 
     def control(self) -> Request | None:
-        """What a page or a command has asked this run to do."""
+        """What a page or a command has asked this run to do; looked up a few times a second."""
+        if (now := time.monotonic()) - self._asked_at < LOOK_SECONDS:
+            return None
+        self._asked_at = now
         path = self.folder / "request.json"
         if not path.exists():
             return None
@@ -125,7 +145,12 @@ class Recorder:
             return None
         return asked if asked in ("stop", "pause", "cancel") else None
 
-    def write_status(self, *, durable: bool = True, **changes: Any) -> None:
+    def write_status(self, **changes: Any) -> None:
+        """How the run stands now, after all that was told before is saved."""
+        self.saver.flush()
+        self._put_status(durable=True, **changes)
+
+    def _put_status(self, *, durable: bool, **changes: Any) -> None:
         self.status = replace(self.status, **changes, updated=datetime.now().astimezone().isoformat(timespec="seconds"))
         write_sealed(self.folder / "status.json", self.status.__dict__, durable=durable)
 
@@ -141,7 +166,7 @@ class Recorder:
         """The last word of a run that cannot go on; room for it was kept aside."""
         with_no_error((self.folder / ".reserve").unlink)
         try:
-            self.write_status(state=state, message=message, eta_seconds=None)
+            self._put_status(durable=True, state=state, message=message, eta_seconds=None)
         except TRNNError:
             return  # not even that: readers will see a process that is gone, and call it interrupted
 
@@ -158,7 +183,10 @@ def record(run: Run) -> Iterator[Recorder]:
             recorder = Recorder(run, heartbeat)
             try:
                 yield recorder
+                recorder.saver.close()
             except BaseException as e:
+                with suppress(BaseException):  # saves what it can; its own error, if any, is the one being told
+                    recorder.saver.close()
                 recorder.fail("failed", failure_words(e))
                 raise
             finally:
