@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from trnn_core.evaluation.results import BacktestResult, join
 from trnn_core.evaluation.scoring import Block, BlockScores, run_block
 
 Progress = Callable[[int, int, str], None]
-_VERSION = 1  # raise when scores change their meaning: stored parts of an older version are not reused
+_VERSION = 2  # raise when scores change their meaning: stored parts of an older version are not reused
 _RETRIES = 2
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -42,6 +43,7 @@ def backtest(
     workers: int | None = None,
     store: Path | None = None,
     progress: Progress | None = None,
+    each: Callable[[Block, int], None] | None = None,
 ) -> BacktestResult:
     """Score the models on the same origins.
 
@@ -49,6 +51,7 @@ def backtest(
     executor  where to run; by default local processes, `workers` of them (as many as processors), one thread each
     store     a folder for finished parts: a backtest that was interrupted goes on where it stopped
     progress  called with (parts done, parts in all, what was finished)
+    each      work here, part after part, and call this with the part and the number of its origins scored so far
     """
     protocol = protocol or Protocol()
     options = dict(models) if isinstance(models, Mapping) else {name: {} for name in models}
@@ -64,7 +67,7 @@ def backtest(
         if path is not None and path.exists():
             done[i] = BlockScores.load(path)
             _report(progress, len(done), total, f"{tasks[i].model} was scored before")
-    for i, scores in _run(series, tasks, [i for i in range(total) if i not in done], executor, workers):
+    for i, scores in _run(series, tasks, [i for i in range(total) if i not in done], executor, workers, each):
         done[i] = scores
         if (path := paths[i]) is not None:
             scores.save(path)
@@ -84,9 +87,14 @@ def _tasks(series: RelationalSeries, options: Mapping[str, dict[str, Any]], prot
 
 
 def _run(
-    series: RelationalSeries, tasks: list[Block], todo: list[int], executor: Executor | None, workers: int | None
-) -> Iterator[tuple[int, BlockScores]]:
+    series: RelationalSeries, tasks: list[Block], todo: list[int], executor: Executor | None, workers: int | None,
+    each: Callable[[Block, int], None] | None = None,
+) -> Iterator[tuple[int, BlockScores]]:  # fmt: skip
     """Finished tasks as they come; a process that dies takes its unfinished tasks to a fresh pool."""
+    if each is not None:
+        for i in todo:
+            yield i, run_block(series, tasks[i], partial(each, tasks[i]))
+        return
     if executor is not None:
         yield from _collect({executor.submit(run_block, series, tasks[i]): i for i in todo})
         return
