@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from concurrent.futures import Executor, Future, as_completed
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,11 +24,11 @@ from trnn_core.evaluation.forecasters import names
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult, join
 from trnn_core.evaluation.scoring import Block, BlockScores, run_block
+from trnn_core.training.executors import open_executor
 
 Progress = Callable[[int, int, str], None]
+Each = Callable[[Block, int], None]
 _VERSION = 2  # raise when scores change their meaning: stored parts of an older version are not reused
-_RETRIES = 2
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def backtest(
@@ -41,14 +38,16 @@ def backtest(
     *,
     executor: Executor | None = None,
     workers: int | None = None,
+    cluster: str | None = None,
     store: Path | None = None,
     progress: Progress | None = None,
-    each: Callable[[Block, int], None] | None = None,
+    each: Each | None = None,
 ) -> BacktestResult:
     """Score the models on the same origins.
 
     models    names, or names with the options of each
     executor  where to run; by default local processes, `workers` of them (as many as processors), one thread each
+    cluster   the address of a Dask scheduler to use instead (by default that in TRNN_CLUSTER)
     store     a folder for finished parts: a backtest that was interrupted goes on where it stopped
     progress  called with (parts done, parts in all, what was finished)
     each      work here, part after part, and call this with the part and the number of its origins scored so far
@@ -67,7 +66,10 @@ def backtest(
         if path is not None and path.exists():
             done[i] = BlockScores.load(path)
             _report(progress, len(done), total, f"{tasks[i].model} was scored before")
-    for i, scores in _run(series, tasks, [i for i in range(total) if i not in done], executor, workers, each):
+    todo = [i for i in range(total) if i not in done]
+    for i, scores in (
+        _here(series, tasks, todo, each) if each else _run(series, tasks, todo, executor, workers, cluster)
+    ):
         done[i] = scores
         if (path := paths[i]) is not None:
             scores.save(path)
@@ -86,34 +88,28 @@ def _tasks(series: RelationalSeries, options: Mapping[str, dict[str, Any]], prot
     ]
 
 
+def _here(
+    series: RelationalSeries, tasks: list[Block], todo: list[int], each: Each
+) -> Iterator[tuple[int, BlockScores]]:
+    for i in todo:
+        yield i, run_block(series, tasks[i], partial(each, tasks[i]))
+
+
 def _run(
-    series: RelationalSeries, tasks: list[Block], todo: list[int], executor: Executor | None, workers: int | None,
-    each: Callable[[Block, int], None] | None = None,
-) -> Iterator[tuple[int, BlockScores]]:  # fmt: skip
-    """Finished tasks as they come; a process that dies takes its unfinished tasks to a fresh pool."""
-    if each is not None:
-        for i in todo:
-            yield i, run_block(series, tasks[i], partial(each, tasks[i]))
-        return
+    series: RelationalSeries,
+    tasks: list[Block],
+    todo: list[int],
+    executor: Executor | None,
+    workers: int | None,
+    cluster: str | None,
+) -> Iterator[tuple[int, BlockScores]]:
+    """Finished tasks as they come."""
     if executor is not None:
         yield from _collect({executor.submit(run_block, series, tasks[i]): i for i in todo})
-        return
-    n_workers = max(1, min(workers or os.cpu_count() or 1, len(todo)))
-    for attempt in range(_RETRIES + 1):
-        finished: set[int] = set()
-        try:
-            with _pool(n_workers) as pool:
-                for i, scores in _collect({pool.submit(run_block, series, tasks[i]): i for i in todo}):
-                    finished.add(i)
-                    yield i, scores
-            return
-        except BrokenProcessPool as e:
-            todo = [i for i in todo if i not in finished]
-            if attempt == _RETRIES:
-                raise TRNNError(
-                    f"A backtest process ended by itself {_RETRIES + 1} times (is there enough memory?); "
-                    f"{len(todo)} of {len(tasks)} parts are left. Run the same command again, with fewer workers."
-                ) from e
+    elif todo:
+        n_workers = max(1, min(workers or os.cpu_count() or 1, len(todo)))
+        with open_executor(cluster, workers=n_workers) as own:
+            yield from _collect({own.submit(run_block, series, tasks[i]): i for i in todo})
 
 
 def _collect(futures: dict[Future[BlockScores], int]) -> Iterator[tuple[int, BlockScores]]:
@@ -123,22 +119,6 @@ def _collect(futures: dict[Future[BlockScores], int]) -> Iterator[tuple[int, Blo
     finally:
         for future in futures:
             future.cancel()
-
-
-@contextmanager
-def _pool(n_workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Spawned processes of one thread each: the same bits whatever the number of workers."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
-    try:
-        with ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn")) as pool:
-            yield pool
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def _key(series: RelationalSeries, task: Block) -> str:
