@@ -93,3 +93,10 @@ def tlstm(**settings: Any) -> NetworkForecaster:
 def tgru(**settings: Any) -> NetworkForecaster:
     """The same with a tGRU."""
     return NetworkForecaster("tgru", Recipe().changed(**{**_PLAIN, "model.cell": "gru", **settings}))
+
+
+def by_recipe(recipe: dict[str, Any] | None = None) -> NetworkForecaster:
+    """The network of a run, from its recipe as plain values."""
+    if recipe is None:
+        raise TRNNError("The model 'network' is a run's own: name the run whose recipe it follows.")
+    return NetworkForecaster("network", Recipe(**recipe))
