@@ -34,7 +34,7 @@ SPACE = {
     "data.window": "3:5",
 }
 RECIPE = SMALL.changed(**{"train.epochs": 5, "model.dropout": 0.1})
-CONFIG = TuneConfig(recipe=RECIPE, space=SPACE, trials=8, batch=4, seed=3)
+CONFIG = TuneConfig(recipe=RECIPE, space=SPACE, trials=6, batch=3, seed=3)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def outcome(found: dict) -> list[tuple]:
 
 def test_a_search_tries_the_recipe_first_ends_hopeless_trials_and_keeps_the_best(found: dict) -> None:
     trials = found["trials"]
-    assert [t["number"] for t in trials] == list(range(8)) and found["state"] == "done"
+    assert [t["number"] for t in trials] == list(range(6)) and found["state"] == "done"
     assert trials[0]["params"]["train.learning_rate"] == RECIPE.train.learning_rate
     assert {t["state"] for t in trials} == {"complete", "pruned"}
     whole = [t for t in trials if t["state"] == "complete"]
@@ -106,7 +106,10 @@ with ThreadPoolExecutor(1) as here:
 """
 
 
-@pytest.mark.parametrize("moment", [7, -1], ids=["in mid-batch", "before telling what was decided"])
+@pytest.mark.parametrize(
+    "moment",
+    [pytest.param(7, id="in mid-batch"), pytest.param(-1, id="before telling what was decided", marks=pytest.mark.slow)],
+)
 def test_a_killed_search_goes_on_as_if_nothing_had_happened(
     moment: int, found: dict, small_series: RelationalSeries, here: Executor, tmp_path: Path
 ) -> None:
@@ -117,13 +120,14 @@ def test_a_killed_search_goes_on_as_if_nothing_had_happened(
     assert outcome(tune(small_series, CONFIG, tmp_path / "s", here)) == outcome(found)
 
 
+@pytest.mark.slow
 def test_it_stops_when_asked_and_goes_on_later(found: dict, small_series: RelationalSeries, here: Executor, tmp_path: Path) -> None:  # fmt: skip
     calls: list[str] = []
     stopped = tune(
         small_series, CONFIG, tmp_path / "s", here, progress=lambda done, words: calls.append(words),
         stopping=lambda: bool(calls),
     )  # fmt: skip
-    assert stopped["state"] == "stopped" and len(stopped["trials"]) == 4
+    assert stopped["state"] == "stopped" and len(stopped["trials"]) == 3
     assert outcome(tune(small_series, CONFIG, tmp_path / "s", here)) == outcome(found)
 
 

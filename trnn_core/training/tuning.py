@@ -74,6 +74,7 @@ class _Search:
         self.epochs = config.recipe.train.epochs
         self.owner = f"{socket.gethostname()}:{folder.resolve()}"  # whose trials these are, where many search together
         self.seconds: dict[int, float] = {}
+        self.losses: dict[int, dict[int, float]] = {}  # of the trials at work, by epoch
         self.progress: Progress = lambda done, message: None
         self.stopping: Callable[[], bool] = lambda: False
 
@@ -104,6 +105,7 @@ class _Search:
         """The trials at work, each with its settings; empty when there have been enough."""
         mine = [t for t in self._at_work() if t.user_attrs.get("owner") == self.owner]
         trials = [self._choose(Trial(self.study, t._trial_id)) for t in mine]
+        self.losses = {t.number: dict(t.intermediate_values) for t in mine}
         wanted = min(self.config.batch, self.config.trials - self._finished())
         begun = any(t.intermediate_values for t in mine)  # then all of the batch were chosen before we were killed
         while len(trials) < wanted and not begun:
@@ -198,11 +200,11 @@ class _Search:
 
     def _judge(self, trial: Trial, part: Part, last: bool) -> dict[str, Any] | None:
         """Report a part's losses; how the trial has ended, if it has."""
-        known = self.study.get_trials(deepcopy=False)[trial.number].intermediate_values
+        losses = self.losses.setdefault(trial.number, {})
         for epoch, loss in sorted(part.losses.items()):
-            if epoch not in known:
+            if epoch not in losses:
                 trial.report(loss, epoch)
-        losses = self.study.get_trials(deepcopy=False)[trial.number].intermediate_values
+                losses[epoch] = loss
         if part.outcome == "diverged":
             return {"state": "pruned" if losses else "fail", "value": min(losses.values(), default=None)}
         if last or part.outcome != "paused":
