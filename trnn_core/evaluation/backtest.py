@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ from trnn_core.evaluation.scoring import Block, BlockScores, run_block
 from trnn_core.training.executors import open_executor
 
 Progress = Callable[[int, int, str], None]
-_VERSION = 1  # raise when scores change their meaning: stored parts of an older version are not reused
+Each = Callable[[Block, int], None]
+_VERSION = 2  # raise when scores change their meaning: stored parts of an older version are not reused
 
 
 def backtest(
@@ -39,6 +41,7 @@ def backtest(
     cluster: str | None = None,
     store: Path | None = None,
     progress: Progress | None = None,
+    each: Each | None = None,
 ) -> BacktestResult:
     """Score the models on the same origins.
 
@@ -47,6 +50,7 @@ def backtest(
     cluster   the address of a Dask scheduler to use instead (by default that in TRNN_CLUSTER)
     store     a folder for finished parts: a backtest that was interrupted goes on where it stopped
     progress  called with (parts done, parts in all, what was finished)
+    each      work here, part after part, and call this with the part and the number of its origins scored so far
     """
     protocol = protocol or Protocol()
     options = dict(models) if isinstance(models, Mapping) else {name: {} for name in models}
@@ -63,7 +67,9 @@ def backtest(
             done[i] = BlockScores.load(path)
             _report(progress, len(done), total, f"{tasks[i].model} was scored before")
     todo = [i for i in range(total) if i not in done]
-    for i, scores in _run(series, tasks, todo, executor, workers, cluster):
+    for i, scores in (
+        _here(series, tasks, todo, each) if each else _run(series, tasks, todo, executor, workers, cluster)
+    ):
         done[i] = scores
         if (path := paths[i]) is not None:
             scores.save(path)
@@ -80,6 +86,13 @@ def _tasks(series: RelationalSeries, options: Mapping[str, dict[str, Any]], prot
         for name, chosen in options.items()
         for origins in blocks
     ]
+
+
+def _here(
+    series: RelationalSeries, tasks: list[Block], todo: list[int], each: Each
+) -> Iterator[tuple[int, BlockScores]]:
+    for i in todo:
+        yield i, run_block(series, tasks[i], partial(each, tasks[i]))
 
 
 def _run(

@@ -162,6 +162,7 @@ def join(blocks: Sequence[BlockScores]) -> BlockScores:
         np.sum([b.cell_n for b in blocks], axis=0),
         np.sum([b.pit for b in blocks], axis=0),
         np.sum([b.pit_n for b in blocks], axis=0),
+        np.concatenate([b.misses for b in blocks]),
     )
 
 
