@@ -108,7 +108,10 @@ with ThreadPoolExecutor(1) as here:
 
 @pytest.mark.parametrize(
     "moment",
-    [pytest.param(7, id="in mid-batch"), pytest.param(-1, id="before telling what was decided", marks=pytest.mark.slow)],
+    [
+        pytest.param(7, id="in mid-batch"),
+        pytest.param(-1, id="before telling what was decided", marks=pytest.mark.slow),
+    ],
 )
 def test_a_killed_search_goes_on_as_if_nothing_had_happened(
     moment: int, found: dict, small_series: RelationalSeries, here: Executor, tmp_path: Path

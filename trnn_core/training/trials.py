@@ -23,7 +23,7 @@ class Part:
     snapshot: Snapshot | None
 
 
-class _Watch:
+class Watch:
     """Notes the epochs of a part, and asks for a pause after its last one."""
 
     def __init__(self, until: int) -> None:
@@ -49,6 +49,6 @@ def train_part(series: RelationalSeries, settings: dict[str, Any], snapshot: Sna
     """Train on to the end of epoch `until`, exactly as without the break."""
     from trnn_core.training.trainer import fit
 
-    watch = _Watch(until)
+    watch = Watch(until)
     fitted = fit(series, Recipe(**settings), listeners=[watch], control=watch.control, resume=snapshot)
     return Part(watch.losses, watch.seconds, fitted.outcome, fitted.message, watch.snapshot)

@@ -244,12 +244,12 @@ def _typed(recipe: Any, name: str) -> str:
 def _keep_config(folder: Path, config: TuneConfig, series: RelationalSeries) -> None:
     """A search goes on only with the settings and data it began with; more trials may be asked for."""
     path = folder / "config.json"
-    now = config.model_dump(mode="json") | {"fingerprint": series.fingerprint}
     if path.exists():
-        before = read_sealed(path)
-        different = [k for k in now if k not in ("trials",) and before.get(k) != now[k]]
-        if different:
-            raise TRNNError(
-                f"The search {folder.name!r} began with another {different[0]}; give a new one another name, or the same settings."
-            )
-    write_sealed(path, now)
+        stored = read_sealed(path)
+        began_with = stored.pop("fingerprint")
+        before = TuneConfig(**stored)  # settings that are newer than the search have their defaults
+        different = [k for k in TuneConfig.model_fields if k != "trials" and getattr(before, k) != getattr(config, k)]
+        if different or began_with != series.fingerprint:
+            what = f"another {different[0]}" if different else "other data"
+            raise TRNNError(f"The search {folder.name!r} began with {what}; give a new one another name, or the same settings.")  # fmt: skip
+    write_sealed(path, config.model_dump(mode="json", exclude_none=True) | {"fingerprint": series.fingerprint})
