@@ -9,56 +9,17 @@ Dimension letters: T periods, N actors, K actions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from trnn_core.errors import TRNNError
+from trnn_core.insight.answers import NOTHING, TOLERANCE, Attribution
 from trnn_core.insight.view import View
 
-TOLERANCE = 0.01  # largest gap allowed, as a share of the difference explained
 USUAL_PERIODS = 52
 _POINTS = (8, 16, 32, 64, 128)
 _AT_ONCE = 16  # points of the path whose gradients are in memory at once
-_NOTHING = 0.01  # a difference of levels below this, about 1 % of the events, is nothing to explain
-
-
-@dataclass(frozen=True)
-class Attribution:
-    """Contributions (T, N, N, K) of past cells to the level of one forecast cell, oldest period first."""
-
-    cell: tuple[int, int, int]  # sender, receiver, action
-    step: int  # periods ahead, from 1
-    dates: tuple[str, ...]  # of the past periods
-    contributions: np.ndarray
-    usual: float  # forecast level after a usual past
-    level: float  # forecast level
-    usual_value: float  # the same two in events (or values)
-    value: float
-    past: np.ndarray  # what happened, in events (or values), (T, N, N, K)
-    usual_past: np.ndarray  # what is usual, (N, N, K)
-    n_points: int
-
-    @property
-    def difference(self) -> float:
-        return self.level - self.usual
-
-    @property
-    def gap(self) -> float:
-        """What the contributions miss of the difference, as a share of it (of `_NOTHING`, where there is hardly any)."""
-        return abs(float(self.contributions.sum()) - self.difference) / max(abs(self.difference), _NOTHING)
-
-    @property
-    def complete(self) -> bool:
-        return self.gap <= TOLERANCE
-
-    @property
-    def in_events(self) -> np.ndarray:
-        """The contributions in events: the same shares of the difference in expected events."""
-        rate = (self.value - self.usual_value) / self.difference if abs(self.difference) > 1e-9 else 1.0
-        return self.contributions * rate
 
 
 def attribute(view: View, cell: tuple[int, int, int], step: int = 1, origin: int | None = None) -> Attribution:
@@ -78,7 +39,7 @@ def attribute(view: View, cell: tuple[int, int, int], step: int = 1, origin: int
     found = np.zeros(tuple(past.shape))
     for n_points in _POINTS:
         found = _integrate(view, usual, past, cell, step, n_points)
-        if abs(found.sum() - (end - start)) <= 0.7 * TOLERANCE * max(abs(end - start), _NOTHING):
+        if abs(found.sum() - (end - start)) <= 0.7 * TOLERANCE * max(abs(end - start), NOTHING):
             break
     values = view.values(np.array([start, end]))
     first = last + 1 - len(past)
@@ -91,7 +52,9 @@ def attribute(view: View, cell: tuple[int, int, int], step: int = 1, origin: int
 def usual_week(view: View, last: int, n_periods: int = USUAL_PERIODS) -> Tensor:
     """Each cell's mean level (N, N, K) over the year before the periods that enter the forecast, or what there is of it."""
     values = np.asarray(view.series.values, dtype=np.float64)
-    end = max(last + 1 - min(view.reach, 13), min(last + 1, 13))  # long memories reach back years: the newest quarter counts
+    end = max(
+        last + 1 - min(view.reach, 13), min(last + 1, 13)
+    )  # long memories reach back years: the newest quarter counts
     chosen = values[max(end - n_periods, 0) : end]
     levels = np.log1p(np.maximum(chosen, 0.0)) if view.series.source.kind == "count" else chosen
     seen = ~np.isnan(levels)

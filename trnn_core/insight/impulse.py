@@ -5,37 +5,17 @@ Dimension letters: O origins, H steps ahead, N actors, K actions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 
 from trnn_core.errors import TRNNError
+from trnn_core.insight.answers import Impulse
 from trnn_core.insight.influence import recent_origins
 from trnn_core.insight.view import View
 
 N_ORIGINS = 26
 HORIZON = 8
 LEVEL = 0.9
-
-
-@dataclass(frozen=True)
-class Impulse:
-    """Answers in events (H, N, N, K): the mean over recent origins, and the range that holds 90 % of them."""
-
-    cell: tuple[int, int, int]
-    size: float  # events added to one week
-    mean: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    levels: np.ndarray  # the mean answer on the level scale
-    n_origins: int
-
-    def strongest(self, n: int = 10) -> list[tuple[int, int, int]]:
-        """The cells that answer most over the whole horizon, by the sum of their absolute answers; the pushed one too."""
-        total = np.abs(self.mean).sum(axis=0)
-        places = np.argsort(-total, axis=None, kind="stable")[:n]
-        return [tuple(int(x) for x in np.unravel_index(p, total.shape)) for p in places]  # type: ignore[misc]
 
 
 @torch.no_grad()

@@ -9,7 +9,6 @@ Dimension letters: O periods looked at, N actors, K actions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -18,51 +17,18 @@ from trnn_core.cells.kinds import CELLS
 from trnn_core.data.designs import parse_slice
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.insight.answers import Influence
 from trnn_core.insight.view import NetworkView, View
 from trnn_core.models.baselines.mltr import JointMLTR
 from trnn_core.models.baselines.multilinear import Multilinear
 from trnn_core.models.network import TensorNetwork
 
 RECENT = 52  # periods over which the Jacobian is averaged
-PARTS = ("sender", "receiver", "action")
 Progress = Callable[[float, str], None]
 
 
 def silent(done: float, what: str) -> None:
     """Tell nobody."""
-
-
-@dataclass(frozen=True)
-class Influence:
-    """Sender (N, N): what m did moves what i does. Receiver (N, N): what was done to m moves what is done to i.
-
-    Action (K, K): what was done of l moves what is done of k, within the same pair.
-    """
-
-    sender: np.ndarray
-    receiver: np.ndarray
-    action: np.ndarray
-    method: str
-
-    def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.sender, self.receiver, self.action
-
-    def scaled(self) -> Influence:
-        """Turned and stretched so that the mean of each diagonal is 1; the largest entry is 1 where that mean is next to 0."""
-        return Influence(*(scale_matrix(m) for m in self.parts()), self.method)
-
-
-def scale_matrix(matrix: np.ndarray) -> np.ndarray:
-    """
-    >>> scale_matrix(np.array([[-2.0, 1.0], [0.0, -2.0]]))
-    array([[ 1. , -0.5],
-           [-0. ,  1. ]])
-    """
-    size = float(np.mean(np.diag(matrix)))
-    largest = float(np.abs(matrix).max(initial=0.0))
-    if abs(size) < 0.05 * largest or largest == 0:
-        return matrix / (largest or 1.0)
-    return matrix / size
 
 
 @torch.no_grad()
@@ -84,7 +50,7 @@ def mode_influence(network: TensorNetwork, slices: tuple[str, ...] = ("direct",)
     direct = [s for s, text in enumerate(slices) if parse_slice(text).base == "direct"]
     found[2] = np.sum([found[2][:, s * k : (s + 1) * k] for s in direct or [0]], axis=0)
     words = "product of the input factor of the candidate gate and the read-out, mode by mode"
-    return Influence(*(m * (1.0 if np.trace(m) >= 0 else -1.0) for m in found), words)
+    return Influence.of((m * (1.0 if np.trace(m) >= 0 else -1.0) for m in found), words)
 
 
 def recent_origins(view: View, n_periods: int = RECENT) -> np.ndarray:
@@ -113,7 +79,9 @@ def jacobian_by_period(
     for mode in (0, 1):
         live = moving if mode == 0 else moving.swapaxes(0, 1)  # (mover, partner, action)
         for m in range(n):
-            progress((mode * n + m) / (2 * n + k), f"{view.series.actors[m]}, {'sending' if mode == 0 else 'receiving'}")
+            progress(
+                (mode * n + m) / (2 * n + k), f"{view.series.actors[m]}, {'sending' if mode == 0 else 'receiving'}"
+            )
             signs = rng.choice([-1.0, 1.0], size=(len(origins), n, k)) * live[m]
             direction = np.zeros((len(origins), n, n, k))
             direction[:, m] = signs
@@ -140,7 +108,7 @@ def jacobian_influence(
     """The mean of `jacobian_by_period` over recent periods."""
     origins = recent_origins(view) if origins is None else origins
     found = jacobian_by_period(view, origins, size, seed, progress)
-    return Influence(*(m.mean(axis=0) for m in found), jacobian_words(view, len(origins)))
+    return Influence.of((m.mean(axis=0) for m in found), jacobian_words(view, len(origins)))
 
 
 def jacobian_words(view: View, n_periods: int) -> str:
@@ -152,7 +120,7 @@ def mltr_influence(series: RelationalSeries) -> Influence:
     fitted = JointMLTR().fit(series).coefficients(1)[0]
     assert isinstance(fitted, Multilinear)
     turned = [m * (1.0 if np.trace(m) >= 0 else -1.0) for m in fitted.factors[:3]]
-    return Influence(*turned, f"Hoff's multilinear regression, B1, B2, B3, on {len(series)} {series.period}s")
+    return Influence.of(turned, f"Hoff's multilinear regression, B1, B2, B3, on {len(series)} {series.period}s")
 
 
 def network_modes(view: View) -> Influence | None:

@@ -11,40 +11,18 @@ Dimension letters: H steps ahead, S futures, N actors, K actions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from trnn_core.errors import TRNNError
+from trnn_core.insight.answers import Outcome
 from trnn_core.insight.shocks import Shock, plant
 from trnn_core.insight.view import View
 
 HORIZON = 8
 LEVEL = 0.9
 N_FUTURES = 48
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Two forecasts, `changed` and `usual` (mean, lower, upper: (H, N, N, K) each), and their difference with an interval."""
-
-    changed: tuple[np.ndarray, np.ndarray, np.ndarray]
-    usual: tuple[np.ndarray, np.ndarray, np.ndarray]
-    difference: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    dates: tuple[str, ...]
-    interval_words: str
-
-    @property
-    def horizon(self) -> int:
-        return len(self.dates)
-
-    @property
-    def sure(self) -> np.ndarray:
-        """Where the interval of the difference leaves out zero."""
-        return (self.lower > 0) | (self.upper < 0)
 
 
 def run_scenario(

@@ -99,6 +99,12 @@ def _name(text: str, names: Sequence[str], what: str) -> str:
     found = [n for n in names if n.casefold() == text.casefold()]
     if not found:
         near = [n for n in names if text.casefold() in n.casefold()][:3] if text else []
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names[:4])}{', ...' if len(names) > 4 else ''}"
-        raise TRNNError(f"The {what} of a shock must be one of the run's {len(names)}. Got {text!r:.80} instead; {hint}")
+        hint = (
+            f"did you mean {' or '.join(near)}?"
+            if near
+            else f"there are {', '.join(names[:4])}{', ...' if len(names) > 4 else ''}"
+        )
+        raise TRNNError(
+            f"The {what} of a shock must be one of the run's {len(names)}. Got {text!r:.80} instead; {hint}"
+        )
     return found[0]

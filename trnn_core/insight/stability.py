@@ -12,13 +12,15 @@ Dimension letters: O periods, S networks, N actors.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.insight.influence import Influence, Progress, jacobian_influence, silent
+from trnn_core.insight.answers import Influence
+from trnn_core.insight.influence import Progress, jacobian_influence, silent
 from trnn_core.insight.view import NetworkView
 from trnn_core.models.baselines.mltr import JointMLTR
 from trnn_core.models.baselines.multilinear import Multilinear
@@ -41,6 +43,11 @@ class Stability:
     action: np.ndarray
     words: str
 
+    @classmethod
+    def of(cls, parts: Iterable[np.ndarray], words: str) -> Stability:
+        sender, receiver, action = parts
+        return cls(sender, receiver, action, words)
+
     def solid(self, influence: Influence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Which ties are two standard errors or more from zero."""
         pairs = zip(influence.parts(), (self.sender, self.receiver, self.action), strict=True)
@@ -58,7 +65,7 @@ def over_weeks(by_period: tuple[np.ndarray, ...], period: str = "week", seed: in
     weights = np.zeros((_DRAWS, n))
     np.add.at(weights, (np.arange(_DRAWS)[:, None], rows), 1.0 / rows.shape[1])
     found = [np.tensordot(weights, part, axes=1).std(axis=0) for part in by_period]
-    return Stability(*found, f"over {n} recent {period}s drawn again in blocks: how much the influence depends on the {period}s looked at, not on the training")  # fmt: skip
+    return Stability.of(found, f"over {n} recent {period}s drawn again in blocks: how much the influence depends on the {period}s looked at, not on the training")  # fmt: skip
 
 
 def from_data(series: RelationalSeries, by_period: tuple[np.ndarray, ...], influence: Influence) -> Stability:
@@ -70,7 +77,7 @@ def from_data(series: RelationalSeries, by_period: tuple[np.ndarray, ...], influ
         factor, error = regression_errors(fitted, series, mode)
         ratio = abs(float(np.trace(matrix)) / (float(np.trace(factor)) or 1.0))
         found.append(np.hypot(error * ratio, week))
-    return Stability(*found, f"standard errors of Hoff's regression on the same {len(series)} {series.period}s, joined with the change from {series.period} to {series.period}; no network was trained again")  # fmt: skip
+    return Stability.of(found, f"standard errors of Hoff's regression on the same {len(series)} {series.period}s, joined with the change from {series.period} to {series.period}; no network was trained again")  # fmt: skip
 
 
 def regression_errors(fitted: JointMLTR, series: RelationalSeries, mode: int) -> tuple[np.ndarray, np.ndarray]:
@@ -100,7 +107,7 @@ def over_trainings(members: list[Influence]) -> Stability:
     for part in ("sender", "receiver", "action"):
         each = np.stack([getattr(m, part) for m in members])
         found.append(np.sqrt((n - 1) / n * ((each - each.mean(axis=0)) ** 2).sum(axis=0)))
-    return Stability(*found, f"over {n} further trainings, each without another {_share(n)} of the training weeks")
+    return Stability.of(found, f"over {n} further trainings, each without another {_share(n)} of the training weeks")
 
 
 def retrain(series: RelationalSeries, recipe: Recipe, n_parts: int = N_PARTS, progress: Progress = silent) -> list[Influence]:  # fmt: skip

@@ -16,54 +16,16 @@ Dimension letters: W weeks, N actors, K actions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 
+from trnn_core.insight.answers import Unusual
 from trnn_core.insight.view import View
 
 MEMORY, FIRST = 104, 26
-THRESHOLD, STRETCH, STRETCH_WEEKS = 3.0, 2.0, 8
 _FAR = 8.0
 _BLOCK = 32
-
-
-@dataclass(frozen=True)
-class Unusual:
-    """Surprise of W weeks and what moved: z, observed and expected events are (W, N, N, K)."""
-
-    weeks: np.ndarray  # positions in the series
-    dates: tuple[str, ...]
-    surprise: np.ndarray
-    learnt: np.ndarray  # bool (W,): whether the network was taught with that week
-    z: np.ndarray
-    observed: np.ndarray
-    expected: np.ndarray
-
-    @property
-    def flagged(self) -> np.ndarray:
-        """Positions (in `dates`) of unusual weeks, the most unusual first."""
-        at = np.flatnonzero(self.surprise >= THRESHOLD)
-        return at[np.argsort(-self.surprise[at], kind="stable")]
-
-    @property
-    def stretches(self) -> list[tuple[int, int]]:
-        """First and last position of stretches whose mean surprise over 8 weeks is high."""
-        if len(self.surprise) < STRETCH_WEEKS:
-            return []
-        mean = np.convolve(self.surprise, np.ones(STRETCH_WEEKS) / STRETCH_WEEKS, mode="valid")
-        inside = np.zeros(len(self.surprise), dtype=bool)
-        for end in np.flatnonzero(mean >= STRETCH):
-            inside[end : end + STRETCH_WEEKS] = True
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
-        return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
-
-    def moved(self, at: int, n: int = 8) -> list[tuple[int, int, int]]:
-        """The relations that were furthest from what was expected in one week."""
-        places = np.argsort(-np.abs(self.z[at]), axis=None, kind="stable")[:n]
-        found = [tuple(int(x) for x in np.unravel_index(p, self.z[at].shape)) for p in places]
-        return [c for c in found if self.z[at][c] != 0]  # type: ignore[misc]
+N_CELLS = 12  # relations named per week
 
 
 @torch.no_grad()
@@ -90,7 +52,20 @@ def find_unusual(view: View) -> Unusual:
             z[group] = standardise(errors[group], seen[group])
             surprise[group] = surprises(z[group], seen[group])
     dates = tuple(str(d) for d in view.series.dates[weeks])
-    return Unusual(weeks, dates, surprise, learnt, z, np.where(seen, values, np.nan), view.values(level))
+    return Unusual(weeks, dates, surprise, learnt, *_furthest(errors, z, values, view.values(level)))
+
+
+def _furthest(errors: np.ndarray, z: np.ndarray, observed: np.ndarray, expected: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The relations of each week that were furthest from what was expected, for them: places (W, C, 3), and three figures (W, C).
+
+    Ordered by the error itself, those at least two usual errors off first: one event where there is hardly ever any is
+    many usual errors, and yet little news.
+    """
+    flat = [x.reshape(len(z), -1) for x in (z, observed, expected)]
+    far = np.abs(errors.reshape(len(z), -1)) * np.where(np.abs(flat[0]) >= 2, 1.0, 1e-3)
+    top = np.argsort(-far, axis=1, kind="stable")[:, :N_CELLS]
+    places = np.stack(np.unravel_index(top, z.shape[1:]), axis=-1)
+    return places, *(np.take_along_axis(x, top, axis=1) for x in flat)
 
 
 def _came(view: View, values: np.ndarray, counts: bool) -> np.ndarray:

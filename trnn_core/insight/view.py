@@ -216,7 +216,9 @@ class NetworkView:
         return torch.where(own, past[:, -1], level)
 
 
-def outcomes_around(predictor: Predictor, table: Errors, point: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def outcomes_around(
+    predictor: Predictor, table: Errors, point: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean, lower and upper end of the outcomes around points (B, N, N, K), as `training/forecasting.py` stores them."""
     around = table.at(point)  # (quantiles, B, N, N, K)
     outcomes = np.stack([predictor.to_values(z) for z in around])
