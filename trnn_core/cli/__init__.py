@@ -26,6 +26,7 @@ VERBS: dict[str, str] = {
     "cancel": "cancel",
     "resume": "resume",
     "worker": "worker",
+    "task": "task",
     "forecast": "forecast",
     "report": "report",
     "export": "export",

@@ -5,6 +5,7 @@
     store/.queue/            tickets of queued jobs
     store/.trash/            deleted runs, until the trash is emptied
     store/.worker/           lock, heartbeat and log of the worker
+    store/.tasks/            what pages asked for: backtests, explanations
 
 A run folder appears in one step and under a name nobody else has; whoever changes it holds its lock.
 """
@@ -174,9 +175,9 @@ class RunStore:
         return {run.run_id: {n: flat[run.run_id].get(n) for n in differing} | _results(run) for run in runs}
 
     def disk_usage(self) -> dict[str, int]:
-        """Bytes of each run, of the series, of the trash, and in total."""
+        """Bytes of each run, of the series, of the trash, of tasks, and in total."""
         usage = {run.run_id: run.disk_usage() for run in self.runs()}
-        for part in (".data", ".trash"):
+        for part in (".data", ".trash", ".tasks"):
             usage[part] = sum(p.stat().st_size for p in (self.root / part).rglob("*") if p.is_file())
         return usage | {"total": sum(usage.values())}
 
