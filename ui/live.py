@@ -90,7 +90,11 @@ def head(run: Run, status: Status, history: pd.DataFrame) -> None:
     a.metric("Best validation loss", f"{status.best_val_loss:.4g}" if status.best_val_loss is not None else "–", help="Lowest so far, on periods the network does not learn from.")  # fmt: skip
     b.metric("Best epoch", status.best_epoch or "–", help="The weights of this epoch are kept.")
     c.metric("Still to go", duration(status.eta_seconds) if status.eta_seconds is not None else "–", help="Judged by the epochs so far.")  # fmt: skip
-    d.metric("Examples per second", speed(run, history, status), help="Windows of T periods the network learns from, per second.")
+    d.metric(
+        "Examples per second",
+        speed(run, history, status),
+        help="Windows of T periods the network learns from, per second.",
+    )
     if status.message:
         st.caption(escape(status.message))
 

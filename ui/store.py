@@ -102,6 +102,6 @@ def blocs(series: RelationalSeries) -> Blocs:
     return _blocs(series.fingerprint, series)
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@st.cache_resource(max_entries=32, show_spinner=False)
 def _blocs(fingerprint: str, _series: RelationalSeries) -> Blocs:
     return find_blocs(_series)

@@ -43,7 +43,8 @@ def heatmap(
     n = len(actors)
     if matrix.shape != (n, n):
         raise TRNNError(f"The matrix must be {n} x {n}, one row and column per actor. Got {matrix.shape} instead.")
-    places = np.arange(n) if order is None else np.asarray(order)
+    places = np.arange(n) if order is None else np.asarray(order, dtype=int)
+    n = len(places)  # an order may leave actors out
     values = np.asarray(matrix, dtype=float)[np.ix_(places, places)]
     names = [actors[int(i)] for i in places]
     colours = palette(dark)

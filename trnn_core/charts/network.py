@@ -175,7 +175,10 @@ def _arrows(
     heads = np.round(np.array(tips), 4)
     traces = [_lines(np.vstack(paths), *key, kind, colours) for key, paths in lines.items()]
     marker = {"symbol": "triangle-up", "size": sizes, "angle": angles, "color": shades, "line": {"width": 0}}
-    return [*traces, go.Scatter(x=heads[:, 0], y=heads[:, 1], mode="markers", hoverinfo="skip", showlegend=False, marker=marker)]
+    return [
+        *traces,
+        go.Scatter(x=heads[:, 0], y=heads[:, 1], mode="markers", hoverinfo="skip", showlegend=False, marker=marker),
+    ]
 
 
 def _shade(level: int, sign: float, kind: Kind, colours: Palette, least: float) -> str:
