@@ -46,7 +46,7 @@ def headline(run: Run, forecast: RunForecast, series: RelationalSeries) -> None:
         action = pick_action(forecast.actions)
         drawn = Picture(forecast, series, action=forecast.actions.index(action), options=Options(top=40))
         show(
-            picture.figure(dark=is_dark(), height=640),
+            drawn.figure(dark=is_dark(), height=640),
             "home-network",
             f"Network of expected {action} between countries",
             file="forecast-network",

@@ -26,7 +26,7 @@ MEANINGS = {
     "What happened": "thicker and darker: more",
     "Uncertainty": "thicker and darker: less sure",
     "Expected change": "orange: more, blue: less than last observed",
-    "Forecast error": "orange: more, blue: less expected than happened",
+    "Forecast error": "orange: too many, blue: too few expected",
 }
 
 
@@ -106,7 +106,7 @@ class Picture:
             "What happened": f"What happened: {self.action_name}",
             "Forecast error": f"Expected minus what happened, {self.action_name}",
         }
-        past = "" if self.forecast.happened is None else f", as expected after {self.forecast.last_date}"
+        past = "" if self.forecast.happened is None else f", forecast after {self.forecast.last_date}"
         past = "" if self.show in ("Last observed", "What happened") else past
         return words[self.show], f"{self.series.period} of {day}{past}"
 
@@ -141,7 +141,7 @@ class Picture:
         rows = [i for i in order(self.series, self.options.order) if i not in hidden]
         of = blocs(self.series).of if self.options.order == "bloc" else ()
         breaks = [at for at in range(1, len(rows)) if of and of[rows[at]] != of[rows[at - 1]]]
-        note = f"{when}; {self.meaning_of_colours()}" + ("; lines part the blocs" if breaks else "")
+        note = f"{when} · {self.meaning_of_colours()}"
         return heatmap(
             self.matrix(), self.forecast.actors, title, kind=self.kind, unit=unit_of(self.series), subtitle=note,
             simulated=self.forecast.simulated, order=rows, dark=dark, details=self._details(), breaks=breaks,

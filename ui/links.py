@@ -20,8 +20,8 @@ def close_link(place: st.delta_generator.DeltaGenerator) -> None:
     """At the end of a page: one sentence for everything the link asked for that is not there."""
     notes = st.session_state.get(NOTES) or []
     if notes:
-        shown = "; ".join(notes[:4]) + ("; and more" if len(notes) > 4 else "")
-        place.warning(f"This link asks for {shown}. The usual choice is shown instead.", icon=":material/link_off:")
+        shown = ", ".join(notes[:4]) + (" and more" if len(notes) > 4 else "")
+        place.warning(f"This link asks for {shown}, which {'is' if len(notes) == 1 else 'are'} not here; the usual choice is shown instead.", icon=":material/link_off:")  # fmt: skip
     st.session_state[NEW] = False
 
 
@@ -32,7 +32,7 @@ def judge(key: str, known: Collection[str] | Callable[[str], bool], label: str) 
     fits = known if callable(known) else known.__contains__
     for asked in st.query_params.get_all(key):
         if not fits(asked):
-            st.session_state.setdefault(NOTES, []).append(f"{label.lower()} '{asked[:60]}', which is not there")
+            st.session_state.setdefault(NOTES, []).append(f"{label.lower()} '{asked[:60]}'")
 
 
 def is_number(low: float, high: float) -> Callable[[str], bool]:

@@ -48,7 +48,7 @@ def pick_week(origins: Sequence[str], period: str, last: str) -> str | None:
         period.capitalize(), [NEXT, *reversed(origins)], "week", NEXT,
         f"Next {period}: the forecast after all data. Or a past one: what this network expects when it knows the data "
         f"only up to that {period}, beside what then happened.",
-        name=lambda o: f"next {period}, after {last}" if o == NEXT else f"a past {period}, after {o}",
+        name=lambda o: f"next, after {last}" if o == NEXT else f"past, after {o}",
     )  # fmt: skip
     return None if chosen == NEXT else chosen
 
@@ -57,7 +57,7 @@ def pick_step(dates: Sequence[str], period: str) -> int:
     """How many periods ahead, from 0 for the next."""
     steps = [str(h + 1) for h in range(len(dates))]
     chosen = linked(
-        "Horizon", steps, "horizon", "1", "How far ahead (H). Intervals grow with the distance.",
-        name=lambda h: f"{h} {period}{'s' if h != '1' else ''} ahead, {dates[int(h) - 1]}",
+        "Horizon", steps, "horizon", "1", f"How many {period}s ahead (H), and the {period} that is. Intervals grow with the distance.",
+        name=lambda h: f"{h} ahead: {dates[int(h) - 1]}",
     )  # fmt: skip
     return int(chosen) - 1

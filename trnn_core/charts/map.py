@@ -11,31 +11,29 @@ from trnn_core.data.places import place_of
 
 LEAST = 20.0  # degrees; a frame is at least this wide and tall
 STEPS = (5.0, 10.0, 15.0, 30.0, 60.0)
-FLOOR = -0.8  # below this height stand actors that are no countries
+FLOOR = -0.7  # below this height stand actors that are no countries
 
 
 @dataclass(frozen=True)
 class MapFrame:
-    """Longitudes west to east and latitudes south to north, stretched over the plot from -1 to 1."""
+    """Degrees to places from -1 to 1. Empty stretches are drawn shorter, so that far neighbours do not crowd the rest:
+    each scale goes half by degrees and half by how many actors there are on the way."""
 
-    west: float
-    east: float
-    south: float
-    north: float
-    floor: float = -1.0
+    longitudes: tuple[tuple[float, float], ...]  # (degrees, place), both rising
+    latitudes: tuple[tuple[float, float], ...]
 
     def x(self, longitude: float) -> float:
-        return 2 * (longitude - self.west) / (self.east - self.west) - 1
+        return _along(self.longitudes, longitude)
 
     def y(self, latitude: float) -> float:
-        return self.floor + (1 - self.floor) * (latitude - self.south) / (self.north - self.south)
+        return _along(self.latitudes, latitude)
 
     def meridians(self) -> list[tuple[float, str]]:
-        """Place and name of the lines to draw, at most six."""
-        return [(self.x(d), _degrees(d, "E", "W")) for d in _round_degrees(self.west, self.east)]
+        """Place and name of the lines to draw."""
+        return [(self.x(d), _degrees(d, "E", "W")) for d in _round_degrees(self.longitudes)]
 
     def parallels(self) -> list[tuple[float, str]]:
-        return [(self.y(d), _degrees(d, "N", "S")) for d in _round_degrees(self.south, self.north)]
+        return [(self.y(d), _degrees(d, "N", "S")) for d in _round_degrees(self.latitudes)]
 
 
 def map_frame(actors: Sequence[str]) -> MapFrame | None:
@@ -43,10 +41,23 @@ def map_frame(actors: Sequence[str]) -> MapFrame | None:
     known = np.array([p for a in actors if (p := place_of(a)) is not None])
     if not len(known):
         return None
-    (south, west), (north, east) = known.min(axis=0), known.max(axis=0)
-    wide, tall = max(LEAST - (east - west), 0) / 2, max(LEAST - (north - south), 0) / 2
-    floor = -1.0 if len(known) == len(actors) else FLOOR + 0.1
-    return MapFrame(west - wide, east + wide, south - tall, north + tall, floor)
+    floor = -1.0 if len(known) == len(actors) else FLOOR
+    return MapFrame(_scale(known[:, 1], -1.0), _scale(known[:, 0], floor))
+
+
+def _along(scale: tuple[tuple[float, float], ...], degrees: float) -> float:
+    return float(np.interp(degrees, [d for d, _ in scale], [p for _, p in scale]))
+
+
+def _scale(degrees: np.ndarray, floor: float) -> tuple[tuple[float, float], ...]:
+    at = np.unique(degrees)
+    spare = max(LEAST - (at[-1] - at[0]), 0) / 2
+    at = np.unique(np.concatenate([[at[0] - spare], at, [at[-1] + spare]]))
+    share = (at - at[0]) / (at[-1] - at[0])
+    rank = np.searchsorted(np.sort(degrees), at, side="right") / len(degrees)
+    rank = (rank - rank[0]) / max(rank[-1] - rank[0], 1e-12)
+    places = floor + (1 - floor) * (share + rank) / 2
+    return tuple((float(d), float(p)) for d, p in zip(at, places, strict=True))
 
 
 def place_on_map(actors: Sequence[str]) -> np.ndarray:
@@ -65,7 +76,7 @@ def place_on_map(actors: Sequence[str]) -> np.ndarray:
         places[i] = 2 * (place + 0.5) / len(strange) - 1, -1.0
     known = [i for i, p in enumerate(found) if p is not None]
     if frame is not None and known:
-        places[known] = _apart(places[known], frame.floor)
+        places[known] = _apart(places[known], frame.latitudes[0][1])
     return places
 
 
@@ -84,10 +95,10 @@ def _apart(true: np.ndarray, floor: float, rounds: int = 120) -> np.ndarray:
     return np.stack([np.clip(at[:, 0], -1, 1), np.clip(at[:, 1], floor, 1)], axis=1)
 
 
-def _round_degrees(low: float, high: float) -> list[float]:
+def _round_degrees(scale: tuple[tuple[float, float], ...]) -> list[float]:
+    low, high = scale[0][0], scale[-1][0]
     step = next((s for s in STEPS if (high - low) / s <= 6), STEPS[-1])
-    first = np.ceil(low / step) * step
-    return [float(d) for d in np.arange(first, high + 1e-9, step)]
+    return [float(d) for d in np.arange(np.ceil(low / step) * step, high + 1e-9, step)]
 
 
 def _degrees(value: float, positive: str, negative: str) -> str:

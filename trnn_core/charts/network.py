@@ -98,7 +98,7 @@ def network(
     note = subtitle or f"the {len(drawn)} strongest relations; thicker and darker is more {unit}"
     finish(figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4))
     figure.update_layout(clickmode="event+select", dragmode="pan", uirevision="network")
-    figure.update_layout(showlegend=scene.blocs is not None, legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False})  # fmt: skip
+    figure.update_layout(showlegend=scene.blocs is not None, legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False, "title": {"text": "blocs  "}})  # fmt: skip
     if scene.frame is not None:
         _draw_degrees(figure, scene.frame, colours)
     return figure
@@ -110,7 +110,7 @@ def _draw_degrees(figure: go.Figure, frame: MapFrame, colours: Palette) -> None:
     shapes, notes = [], []
     for x, name in frame.meridians():
         shapes.append({"type": "line", "x0": x, "x1": x, "y0": -1.14, "y1": 1.14, "line": line, "layer": "below"})
-        notes.append({"x": x, "y": -1.14, "text": name, "yanchor": "bottom"})
+        notes.append({"x": x, "y": 1.15, "text": name, "yanchor": "top"})
     for y, name in frame.parallels():
         shapes.append({"type": "line", "x0": -1.2, "x1": 1.2, "y0": y, "y1": y, "line": line, "layer": "below"})
         notes.append({"x": -1.2, "y": y, "text": name, "xanchor": "left"})
