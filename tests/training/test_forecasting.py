@@ -13,7 +13,6 @@ from trnn_core.training.checkpoints import arrays_to_bytes
 from trnn_core.training.config import Recipe
 from trnn_core.training.demo import ensure_demo, ship_demo
 from trnn_core.training.execute import train_run
-from trnn_core.training.forecasting import fit_errors
 from trnn_core.training.networks import network_arrays
 from trnn_core.training.predictor import Predictor
 from trnn_core.training.restore import extend_forecast, load_network
@@ -78,15 +77,6 @@ def test_a_longer_horizon_is_made_on_demand_and_agrees(done):
     far = extend_forecast(store, run, 12)
     assert far["mean"].shape == (12, 8, 8, 4)
     np.testing.assert_allclose(far["mean"][0], run.forecast()["mean"][0], rtol=1e-4, atol=1e-5)
-
-
-def test_errors_are_larger_where_predictions_are():
-    rng = np.random.default_rng(0)
-    point = rng.uniform(0, 4, size=(5000, 1))
-    outcome = point + rng.normal(size=(5000, 1)) * point
-    table = fit_errors(point, outcome, np.ones_like(point, dtype=bool))
-    width = np.diff(table.at(np.array([[0.2], [3.8]]))[[1, -2], :, 0], axis=0)[0]
-    assert width[1] > 5 * width[0]
 
 
 @pytest.mark.parametrize("likelihood", ("poisson", "negative_binomial", "cross_entropy"))

@@ -54,8 +54,8 @@ class Prepared:
 
     @property
     def cells_per_window(self) -> int:
-        """Cells in the loss of one window: the sum in eq. 15 runs over one step, in eq. 16 over all."""
-        cells = int(self.mask.any(dim=0).sum())
+        """Cells in the loss of one training window: the sum in eq. 15 runs over one step, in eq. 16 over all."""
+        cells = int(self.mask[self.split.train.start : self.split.train.stop].any(dim=0).sum())
         return max(cells * (self.data.window if self.every_step else 1), 1)
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 
 from trnn_core.data.series import RelationalSeries, step_dates
 from trnn_core.errors import TRNNError
-from trnn_core.models.distributions import Distribution, NegativeBinomial, Normal
+from trnn_core.models.distributions import Bernoulli, Distribution, NegativeBinomial, Normal
 from trnn_core.models.forecast import Forecast, check_horizon
 from trnn_core.models.noise import CountNoise, Noise, fit_count_noise, fit_value_noise
 from trnn_core.models.panel import Panel
@@ -132,4 +132,6 @@ def stack(distributions: Sequence[Distribution]) -> Distribution:
     if isinstance(distributions[0], NegativeBinomial):
         sizes = np.stack([d.size for d in distributions])  # type: ignore[union-attr]
         return NegativeBinomial(mean, np.minimum.accumulate(sizes, axis=0))
+    if isinstance(distributions[0], Bernoulli):
+        return Bernoulli(mean)
     return Normal(mean, np.maximum.accumulate(np.stack([d.sd for d in distributions]), axis=0))  # type: ignore[union-attr]
