@@ -165,18 +165,6 @@ class Run:
         except Exception as e:  # a zip can break in many ways; all of them mean the same here
             raise TRNNError(f"{self.folder / name} cannot be read ({e}); train the run again.") from e
 
-    def hindcast(self) -> dict[str, Any] | None:
-        """The arrays of hindcast.npz (what the run expected of past periods) with `meta` as a dict; None without one."""
-        content = self.read_checked("hindcast.npz")
-        if content is None:
-            return None
-        try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-                found: dict[str, Any] = {name: stored[name] for name in stored.files}
-            return found | {"meta": json.loads(str(found["meta"]))}
-        except Exception as e:  # a zip can break in many ways; all of them mean the same here
-            raise TRNNError(f"{self.folder / 'hindcast.npz'} cannot be read ({e}); train the run again.") from e
-
     def weights(self) -> dict[str, np.ndarray] | None:
         """The best weights so far; while training, those of the best checkpoint."""
         content = self.read_checked("weights.safetensors")
