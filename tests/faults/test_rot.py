@@ -4,85 +4,62 @@ from __future__ import annotations
 
 import shutil
 
-import numpy as np
 import pytest
 
-from tests.training.small import SMALL
-from trnn_core.errors import TRNNError
+from tests.faults.rot import prepare, rot_campaign
+from trnn_core.training.checkup import Checkup
 from trnn_core.training.execute import train_run
 from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
 
 
-@pytest.fixture(scope="module")
-def folders(small_series, tmp_path_factory):
-    """A finished run, and one that was left in the middle."""
-    store = RunStore(tmp_path_factory.mktemp("rot"))
-    whole = store.create(SMALL.changed(**{"train.epochs": 4}), small_series, run_id="whole")
-    train_run(store, whole)
-    half = store.create(SMALL, small_series, run_id="half")
-    train_run(store, half, control=lambda: "pause" if half.status().epoch >= 4 else None)
-    return [whole.folder, half.folder]
+def test_rot_is_noticed_or_harmless(small_series, tmp_path):
+    tally = rot_campaign(RunStore(tmp_path), small_series, n_flips=100, n_cuts=20, seed=0)
+    assert tally.failures == [] and tally.tried == 120
+    assert int(tally.figures["noticed"]) > 80 and int(tally.figures["kinds of file"]) >= 14
 
 
-def reading(run: Run) -> str:
-    """All that a page or a resume would learn from the run."""
-    forecast = run.forecast()
-    arrays = {k: v.tobytes() if isinstance(v, np.ndarray) else v for k, v in (forecast or {}).items()}
-    weights = sorted((k, v.tobytes()) for k, v in (run.weights() or {}).items())
-    return repr((run.config, run.labels(), run.status(), run.history(), run.summary(), arrays, weights))
-
-
-def campaign(folders, tmp_path, n_cases: int, seed: int) -> dict[str, int]:
-    rng = np.random.default_rng(seed)
-    tally = {"noticed": 0, "harmless": 0}
-    for case in range(n_cases):
-        original = folders[case % 2]
-        before = reading(Run(original))
-        copy = tmp_path / original.name
-        shutil.copytree(original, copy)
-        files = sorted(p for p in copy.rglob("*") if p.is_file() and p.stat().st_size)
-        victim = files[rng.integers(len(files))]
-        content = bytearray(victim.read_bytes())
-        if case % 6 == 5:
-            content = content[: rng.integers(len(content))]
-        else:
-            content[rng.integers(len(content))] ^= 1 << rng.integers(8)
-        victim.write_bytes(content)
-        if Run(copy).verify():
-            tally["noticed"] += 1
-        else:
-            assert reading(Run(copy)) == before, victim  # heartbeat, white space: nothing to notice
-            tally["harmless"] += 1
-        shutil.rmtree(copy)
-    return tally
-
-
-def test_rot_is_noticed_or_harmless(folders, tmp_path):
-    tally = campaign(folders, tmp_path, 120, seed=0)
-    assert tally["noticed"] > 80
-
-
-@pytest.mark.slow
-def test_rot_is_noticed_or_harmless_1200_times(folders, tmp_path):
-    tally = campaign(folders, tmp_path, 1200, seed=1)
-    print(tally)
-    assert tally["noticed"] > 800
-
-
-def test_planted_rot_that_no_checksum_covers_would_be_found(folders, tmp_path, monkeypatch):
+def test_planted_rot_that_no_checksum_covers_would_be_found(small_series, tmp_path, monkeypatch):
     """The campaign can fail: with verification off, it does."""
     monkeypatch.setattr(Run, "verify", lambda self: [])
-    with pytest.raises((AssertionError, TRNNError)):
-        campaign(folders, tmp_path, 40, seed=0)
+    assert rot_campaign(RunStore(tmp_path), small_series, n_flips=40, n_cuts=0, seed=0).failures
 
 
-def test_others_are_untouched_by_a_damaged_run(folders, small_series, tmp_path):
-    store = RunStore(tmp_path / "store")
-    for name in ("good", "bad"):
-        shutil.copytree(folders[0], store.root / name)
-    for path in (store.root / "bad").glob("config*.json"):
+@pytest.fixture(scope="module")
+def store(small_series, tmp_path_factory):
+    made = RunStore(tmp_path_factory.mktemp("rot"))
+    prepare(made, small_series)
+    return made
+
+
+def test_a_damaged_run_says_so_and_what_is_left(store, tmp_path):
+    shutil.copytree(store.root, tmp_path / "copy")
+    copy = RunStore(tmp_path / "copy")
+    forecast = copy.root / "whole" / "forecast.npz"
+    forecast.write_bytes(forecast.read_bytes()[:-9])
+    status = copy.get("whole").status()
+    assert status.state == "damaged" and "forecast.npz is damaged" in status.message
+    assert "Still whole: settings, history, weights, scores, checkpoint. Resume" in status.message
+    assert {r.run_id for r in copy.runs(state="damaged")} == {"whole"}
+    for path in (copy.root / "half").glob("config*.json"):
         path.write_bytes(b"\xff")
-    assert {run.run_id for run in store.runs()} == {"good", "bad"}
-    assert store.get("good").verify() == [] and len(store.get("bad").verify()) >= 2
-    assert store.get("bad").forecast() is not None  # what can be saved
+    assert {run.run_id for run in copy.runs()} == {"whole", "half", "neighbour"}
+    assert copy.get("neighbour").status().state == "finished" and len(copy.get("half").verify()) >= 2
+    status = train_run(copy, copy.get("whole"))  # from its last checkpoint: the forecast is made again
+    assert status.state == "finished" and copy.get("whole").verify() == []
+
+
+def test_a_whole_run_is_not_read_again_at_every_look(store, monkeypatch):
+    looks = []
+    verify = Run.verify
+    monkeypatch.setattr(Run, "verify", lambda self: looks.append(self.run_id) or verify(self))
+    fresh = RunStore(store.root)
+    for _ in range(3):
+        assert fresh.get("whole").status().state == "finished"
+    assert looks == ["whole"]
+    (store.root / "whole" / "labels.json").touch()
+    fresh.get("whole").status()
+    assert looks == ["whole"] * 2
+    fresh.checkup = Checkup(again=-1.0)
+    fresh.get("whole").status(), fresh.get("whole").status()
+    assert looks == ["whole"] * 4
