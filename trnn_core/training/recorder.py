@@ -17,7 +17,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.training import checkpoints
 from trnn_core.training.checkpoints import Snapshot
 from trnn_core.training.config import TrainConfig
-from trnn_core.training.events import Ended, EpochDone, Event, Request, Started, StepDone
+from trnn_core.training.events import EpochDone, Event, Request, Started, StepDone
 from trnn_core.training.files import (
     append,
     explain_os_error,
@@ -32,9 +32,9 @@ from trnn_core.training.files import (
     write_atomic,
     write_sealed,
 )
+from trnn_core.training.flusher import Flusher
 from trnn_core.training.processes import Heartbeat
 from trnn_core.training.runs import Run, Status, parse_history
-from trnn_core.training.saver import Finished, Saver
 
 RESERVE_BYTES = 64 * 1024  # given up when the disk is full, so that the run can still say so
 LOOK_SECONDS = 0.1  # between two looks for a request
@@ -52,8 +52,7 @@ class Recorder:
         self.snapshot_epoch = 0
         self.repairs: list[str] = []
         self.status = Status("running", epochs=self.train.epochs)
-        self.seconds = 0.0  # of training so far
-        self.saver = Saver(self._save)
+        self.flusher = Flusher(self.folder / "checkpoints")
         self._asked_at = -math.inf
 
     def __call__(self, event: Event) -> None:
@@ -66,34 +65,26 @@ class Recorder:
                 "n_steps": event.n_steps,
                 "loss": event.loss,
             }
-        elif isinstance(event, Ended):
-            self.saver.flush()
         elif isinstance(event, Started):
             self.write_status(state="running", message="; ".join(self.repairs), n_windows=event.n_windows)
 
     def _epoch(self, event: EpochDone) -> None:
         line = json.dumps(event.row, allow_nan=False).encode() + b"\n"
         self.history += line
-        self.seconds = round(self.seconds + event.row["seconds"], 6)
         due = event.epoch % self.train.checkpoint_every == 0 or event.epoch in (event.best_epoch, event.epochs)
-        status = {
-            "epoch": event.epoch,
-            "best_epoch": event.best_epoch,
-            "best_val_loss": event.best_val_loss,
-            "eta_seconds": round(event.eta_seconds, 3),
-            "seconds": self.seconds,
-        }
-        snapshot = event.snapshot() if due else None
-        self.saver.submit(Finished(event.epoch, event.best_epoch, line, status, snapshot, self.history))
-
-    def _save(self, epochs: list[Finished]) -> None:
-        """Called by the saver's thread, which is the only one that writes here while the loop runs."""
-        # The checkpoints first: they hold these rows too, so that a kill in between loses nothing.
-        for finished in epochs:
-            if finished.snapshot is not None:
-                checkpoints.save_checkpoint(self.folder / "checkpoints", finished.snapshot, finished.history)
-        append(self.folder / "history.jsonl", b"".join(finished.line for finished in epochs))
-        self._put_status(durable=False, **epochs[-1].status)
+        if due:
+            # The checkpoint first: it holds this row too, so that a kill in between loses nothing.
+            checkpoints.save_checkpoint(self.folder / "checkpoints", event.snapshot(), self.history)
+            self.flusher.submit(event.epoch)
+        append(self.folder / "history.jsonl", line)
+        self.write_status(
+            durable=False,
+            epoch=event.epoch,
+            best_epoch=event.best_epoch,
+            best_val_loss=event.best_val_loss,
+            eta_seconds=round(event.eta_seconds, 3),
+            seconds=round(self.status.seconds + event.row["seconds"], 6),
+        )
 
     def resume_state(self) -> Snapshot | None:
         """The newest whole checkpoint, with history.jsonl brought back to it; None for a run that has none."""
@@ -111,13 +102,12 @@ class Recorder:
             return None
         rows = parse_history(self.history)
         state = snapshot.state
-        self.seconds = round(sum(row["seconds"] for row in rows), 6)
         self.status = replace(
             self.status,
             epoch=snapshot.epoch,
             best_epoch=state["best_epoch"],
             best_val_loss=state["best_val_loss"],
-            seconds=self.seconds,
+            seconds=round(sum(row["seconds"] for row in rows), 6),
         )
         return replace(snapshot, history=rows, best_weights=self._best_weights(snapshot))
 
@@ -145,12 +135,7 @@ class Recorder:
             return None
         return asked if asked in ("stop", "pause", "cancel") else None
 
-    def write_status(self, **changes: Any) -> None:
-        """How the run stands now, after all that was told before is saved."""
-        self.saver.flush()
-        self._put_status(durable=True, **changes)
-
-    def _put_status(self, *, durable: bool, **changes: Any) -> None:
+    def write_status(self, *, durable: bool = True, **changes: Any) -> None:
         self.status = replace(self.status, **changes, updated=datetime.now().astimezone().isoformat(timespec="seconds"))
         write_sealed(self.folder / "status.json", self.status.__dict__, durable=durable)
 
@@ -166,7 +151,7 @@ class Recorder:
         """The last word of a run that cannot go on; room for it was kept aside."""
         with_no_error((self.folder / ".reserve").unlink)
         try:
-            self._put_status(durable=True, state=state, message=message, eta_seconds=None)
+            self.write_status(state=state, message=message, eta_seconds=None)
         except TRNNError:
             return  # not even that: readers will see a process that is gone, and call it interrupted
 
@@ -183,10 +168,10 @@ def record(run: Run) -> Iterator[Recorder]:
             recorder = Recorder(run, heartbeat)
             try:
                 yield recorder
-                recorder.saver.close()
+                recorder.flusher.close()
             except BaseException as e:
-                with suppress(BaseException):  # saves what it can; its own error, if any, is the one being told
-                    recorder.saver.close()
+                with suppress(BaseException):  # its own error, if any, is the one being told
+                    recorder.flusher.close()
                 recorder.fail("failed", failure_words(e))
                 raise
             finally:
