@@ -63,7 +63,7 @@ def save_checkpoint(folder: Path, snapshot: Snapshot, history: bytes) -> Path:
 def prune(folder: Path, keep: int = 2, spare: int | None = None) -> None:
     """Remove checkpoints that are neither among the last `keep` (or `spare`) nor the best one of any of those."""
     epochs = list_epochs(folder)
-    wanted = {*epochs[-keep:], *({spare} & set(epochs))}
+    wanted = {e for e in epochs if e in epochs[-keep:] or e == spare}
     for epoch in sorted(wanted):
         try:
             wanted.add(int(read_sealed(folder / f"{epoch:06d}" / "state.json")["best_epoch"]))
