@@ -20,10 +20,13 @@ Result = TypeVar("Result")
 
 @cache
 def _pool(n_threads: int) -> ThreadPoolExecutor:
-    """Threads that run torch's operations on themselves alone (the setting is each thread's own)."""
-    return ThreadPoolExecutor(
-        n_threads, thread_name_prefix="trnn-batch", initializer=torch.set_num_threads, initargs=(1,)
-    )
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="trnn-batch", initializer=_begin)
+
+
+def _begin() -> None:
+    """Each thread runs torch's operations on itself alone, and takes denormal numbers as zero (see `training.trainer`)."""
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
 
 
 def deal(items: Sequence[Part], n_hands: int) -> list[Sequence[Part]]:
