@@ -80,6 +80,12 @@ class StackedTucker:
         z = torch.bmm(self._products(x)[-1].view(self.n_gates, -1, m), self.last.transpose(1, 2))
         return z.view(self.n_gates, *self.out_modes, -1, k)
 
+    def subtract_from(self, out: Tensor, x: Tensor) -> None:
+        """out (G, k_1, ..., n, k_D) becomes the map of x minus out."""
+        k, m = self.last.shape[1:]
+        z = self._products(x)[-1].view(self.n_gates, -1, m)
+        out.view(self.n_gates, -1, k).baddbmm_(z, self.last.transpose(1, 2), beta=-1)
+
     def _products(self, x: Tensor) -> list[Tensor]:
         """x x_1 F_1, x x_1 F_1 x_2 F_2, ..., all but the last; valid until the next call."""
         flat = x.reshape(x.shape[0], -1)
@@ -97,12 +103,13 @@ class StackedTucker:
         self._middle_grads = [torch.zeros_like(f) for f in self.middle]
         self._first_grad = torch.zeros_like(self.first)
 
-    def pull_back_to_first(self, grad: Tensor, x: Tensor) -> Tensor:
+    def pull_back_to_first(self, grad: Tensor, x: Tensor, ready: bool = False) -> Tensor:
         """Add the factors' gradients (eq. 30, 31); return dl/d(first mode product), (G k_1, m_2 ... n m_D).
 
-        Each product's gradient takes the place of the product as soon as that has been used.
+        Each product's gradient takes the place of the product as soon as that has been used. The products are
+        computed again unless x is `ready`: the last one that went forward.
         """
-        products = self._products(x)
+        products = self._buffers if ready else self._products(x)
         k, m = self.last.shape[1:]
         flat, z = grad.reshape(self.n_gates, -1, k), products[-1].view(self.n_gates, -1, m)
         self._last_grad.baddbmm_(flat.transpose(1, 2), z)
