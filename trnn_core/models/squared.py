@@ -52,7 +52,7 @@ class SquaredReadout(torch.autograd.Function):
             flat = error.view(-1)
             total += torch.dot(flat, flat)
             d_bias += error.sum(-2, keepdim=True)
-            torch.mm(back, tucker.pull_back_to_first(error.unsqueeze(0), H, ready=True), out=dH.view(len(dH), -1))
+            torch.mm(back, tucker.pull_back_to_first(error.unsqueeze(0), H, step=0), out=dH.view(len(dH), -1))
         ctx.save_for_backward(
             d_hiddens, d_bias.mul_(2 * wanted.scale), *(g.mul_(2 * wanted.scale) for g in tucker.grads)
         )
