@@ -17,7 +17,6 @@ from trnn_core.models.config import ModelConfig
 from trnn_core.models.losses import check_mask, loss
 from trnn_core.models.readout import OwnOutput, TensorReadout
 from trnn_core.models.squared import SquaredReadout, Wanted
-from trnn_core.models.threads import deal, map_parts
 
 TILE_ENTRIES = 320_000  # entries of one step's gates that stay in a processor's second-level cache (1.3 MB in float32)
 
@@ -117,22 +116,13 @@ class TensorNetwork(nn.Module):
         parameters = [p for p in self.parameters() if p.requires_grad]
         leaves = [*parameters, products] if products.requires_grad else parameters
 
-        def work(walks: Sequence[Walk]) -> tuple[Tensor, Tensor, list[Tensor | None]]:
-            total, sink = weeks.new_zeros(()), torch.zeros_like(products)
-            grads: list[Tensor | None] = [None] * len(leaves)
-            for walk in walks:
-                hiddens = self._hiddens(products, walk._replace(sink=sink), every_step)
-                part = self._loss(hiddens, Wanted(targets, counts, steps, walk.start, scale))
-                grads = list(map(plus, grads, torch.autograd.grad(part, leaves, allow_unused=True)))
-                total += part.detach()
-            return total, sink, grads
-
-        # Dropout draws from one stream of random numbers, so that its windows cannot be worked on at once.
-        n_threads = 1 if self.training and self.config.dropout else torch.get_num_threads()
-        results = map_parts(work, deal(self._tiles(n_windows, length, n_threads), n_threads))
-        total, sink, grads = results[0]
-        for more, more_sink, more_grads in results[1:]:  # in the order of the windows: the same bits every time
-            total, sink, grads = total + more, sink.add_(more_sink), list(map(plus, grads, more_grads))
+        total, sink = weeks.new_zeros(()), torch.zeros_like(products)
+        grads: list[Tensor | None] = [None] * len(leaves)
+        for walk in self._tiles(n_windows, length):
+            hiddens = self._hiddens(products, walk._replace(sink=sink), every_step)
+            part = self._loss(hiddens, Wanted(targets, counts, steps, walk.start, scale))
+            grads = list(map(plus, grads, torch.autograd.grad(part, leaves, allow_unused=True)))
+            total += part.detach()
         if inputs.requires_grad:
             inputs.backward(sink)
         for parameter, grad in zip(parameters, grads, strict=False):  # the last leaf is `products`
@@ -149,10 +139,10 @@ class TensorNetwork(nn.Module):
         counted = torch.cat([torch.zeros_like(targets[:first]), targets[first:]])  # no window ends before `first`
         check_finite(counted, "targets", ("week",))
 
-    def _tiles(self, n_windows: int, length: int, n_threads: int = 1) -> list[Walk]:
-        """Walks over a few windows at a time: as many as keep one step's gates in the processor's cache."""
-        size = max(4, TILE_ENTRIES // (len(self.cell.gates) * prod(self.config.hidden_shape)))
-        size = min(size, -(-n_windows // n_threads))
+    def _tiles(self, n_windows: int, length: int) -> list[Walk]:
+        """Walks over a few windows at a time: as many as keep one step's gates in the caches of the threads at work."""
+        entries = len(self.cell.gates) * prod(self.config.hidden_shape)
+        size = max(4, torch.get_num_threads() * TILE_ENTRIES // entries)
         starts = range(0, n_windows, size)
         return [Walk(length, min(size, n_windows - s), hop=1, start=s) for s in starts]
 
