@@ -17,8 +17,8 @@ from trnn_core.training.runs import Run
 from ui.forms import fields, shape_widget
 from ui.words import duration
 
-ESSENTIAL = {"data": ["window", "design", "slices"], "model": ["cell"], "train": ["epochs", "learning_rate", "regularisation"]}  # fmt: skip
-LEFT_OUT = {"path", "fingerprint", "actors", "actions", "hidden_shape", "precision"}
+ESSENTIAL = {"data": ["window", "design", "slices"], "model": ["cell", "channels", "members"], "train": ["epochs", "learning_rate", "regularisation"]}  # fmt: skip
+LEFT_OUT = {"path", "fingerprint", "actors", "actions", "hidden_shape", "precision", "network"}
 GROUPS: dict[str, type[BaseModel]] = {"data": DataConfig, "model": ModelConfig, "train": TrainConfig}
 OWN = "your file"
 
@@ -42,18 +42,19 @@ def change(begin: Recipe, prefix: str) -> Recipe:
 
 
 def essential(begin: Recipe, prefix: str) -> dict[str, object]:
+    """The settings most people want; what the preset's kind of network leaves no choice about is not shown."""
     settings: dict[str, object] = {}
-    a, b = st.columns(2)
-    with a:
-        settings |= fields("model", ModelConfig, ["cell"], begin.model, prefix)
-        settings |= fields("data", DataConfig, ["window"], begin.data, prefix)
-        settings |= fields("train", TrainConfig, ["learning_rate"], begin.train, prefix)
-    with b:
-        settings |= fields("data", DataConfig, ["design"], begin.data, prefix)
-        settings |= fields("train", TrainConfig, ["epochs"], begin.train, prefix)
-        settings |= fields("train", TrainConfig, ["regularisation"], begin.train, prefix)
-    settings["model.hidden_shape"] = shape_widget(begin.model.hidden_shape, prefix)
-    return settings | fields("data", DataConfig, ["slices"], begin.data, prefix)
+    rows = [("model", "cell"), ("data", "design"), ("data", "window"), ("train", "epochs"), ("train", "learning_rate"), ("train", "regularisation"), ("model", "channels"), ("model", "members")]  # fmt: skip
+    shown = [(section, name) for section, name in rows if f"{section}.{name}" not in begin.fixed()]
+    columns = st.columns(2)
+    for place, (section, name) in enumerate(shown):
+        with columns[place % 2]:
+            settings |= fields(section, GROUPS[section], [name], getattr(begin, section), prefix)
+    if "model.hidden_shape" not in begin.fixed():
+        settings["model.hidden_shape"] = shape_widget(begin.model.hidden_shape, prefix)
+    if "data.slices" not in begin.fixed():
+        settings |= fields("data", DataConfig, ["slices"], begin.data, prefix)
+    return settings
 
 
 def advanced(begin: Recipe, prefix: str) -> dict[str, object]:
@@ -62,7 +63,8 @@ def advanced(begin: Recipe, prefix: str) -> dict[str, object]:
         columns = st.columns(2)
         place = 0
         for section, group in GROUPS.items():
-            rest = [n for n in group.model_fields if n not in ESSENTIAL[section] and n not in LEFT_OUT]
+            hidden = {*ESSENTIAL[section], *LEFT_OUT, *(n.partition(".")[2] for n in begin.fixed())}
+            rest = [n for n in group.model_fields if n not in hidden]
             for name in rest:
                 with columns[place % 2]:
                     settings |= fields(section, group, [name], getattr(begin, section), prefix)
@@ -92,7 +94,8 @@ def size_of(recipe: Recipe, series: RelationalSeries, earlier: list[Run]) -> Non
     """How large the network is beside an ordinary one, and how long an epoch may take."""
     _, n, m, k = series.shape
     entering, target = (n, m, k * len(recipe.data.slices)), (n, m, k)
-    ours, ordinary = (f(recipe.model, entering, target) for f in (count_parameters, count_vector_parameters))
+    ours = count_parameters(recipe.model, entering, target, series.period)
+    ordinary = count_vector_parameters(recipe.model, entering, target)
     kind = {"lstm": "vector LSTM", "gru": "vector GRU"}.get(recipe.model.cell, "vector RNN")
     seconds = seconds_per_epoch(recipe, series.shape, earlier)
     time = "The first run will tell how long an epoch takes."
@@ -108,14 +111,19 @@ def work(recipe: Recipe, shape: tuple[int, ...]) -> float:
     """Operations of an epoch, forward and backward; windows that overlap share part of it."""
     periods, n, m, k = shape
     steps = periods * (1 - recipe.data.validation - recipe.data.test) * recipe.data.window
-    return 3.0 * steps * operations(recipe.model, (n, m, k * len(recipe.data.slices)), (n, m, k))
+    return (
+        3.0
+        * steps
+        * recipe.train.epoch_share
+        * operations(recipe.model, (n, m, k * len(recipe.data.slices)), (n, m, k))
+    )
 
 
 def seconds_per_epoch(recipe: Recipe, shape: tuple[int, ...], earlier: list[Run]) -> float | None:
     speeds = []
     for run in earlier[:10]:
         seconds = [row["seconds"] for row in run.history()[1:]]
-        if seconds:
+        if seconds and run.recipe.model.network == recipe.model.network:  # other kinds compute at another speed
             speeds.append(
                 work(run.recipe, tuple(run.config["data"]["shape"])) / max(sorted(seconds)[len(seconds) // 2], 1e-6)
             )

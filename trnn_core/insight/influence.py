@@ -61,7 +61,7 @@ def recent_origins(view: View, n_periods: int = RECENT) -> np.ndarray:
 
 
 def jacobian_by_period(
-    view: View, origins: np.ndarray, size: float = SIZE, seed: int = 0, progress: Progress = silent
+    view: NetworkView, origins: np.ndarray, size: float = SIZE, seed: int = 0, progress: Progress = silent
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Per period, how the forecast answers when one actor's acts of the last week are moved: (O, N, N) twice and (O, K, K).
 
@@ -104,7 +104,7 @@ def jacobian_by_period(
 
 
 def jacobian_influence(
-    view: View, origins: np.ndarray | None = None, size: float = SIZE, seed: int = 0, progress: Progress = silent
+    view: NetworkView, origins: np.ndarray | None = None, size: float = SIZE, seed: int = 0, progress: Progress = silent
 ) -> Influence:
     """The mean of `jacobian_by_period` over recent periods."""
     origins = recent_origins(view) if origins is None else origins

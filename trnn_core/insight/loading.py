@@ -40,6 +40,8 @@ def _view(root: str, run_id: str, weights: str) -> View:
 
 def explain_influence(view: View, progress: Progress = silent, members: list[Influence] | None = None) -> InfluenceSet:
     """Influence three ways, with standard errors from the data, or from further trainings where there are any."""
+    if not isinstance(view, NetworkView):
+        raise TRNNError("This model shares one set of weights among all pairs of countries, so it knows no ties between particular ones. Train a tensorial network (the preset quick) to see who moves whom.")  # fmt: skip
     origins = recent_origins(view)
     by_period = jacobian_by_period(view, origins, progress=lambda done, what: progress(0.7 * done, what))
     found = Influence.of((m.mean(axis=0) for m in by_period), jacobian_words(view, len(origins)))

@@ -17,28 +17,21 @@ Dimension letters: W weeks, N actors, K actions.
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from trnn_core.insight.answers import Unusual
 from trnn_core.insight.view import View
 
 MEMORY, FIRST = 104, 26
 _FAR = 8.0
-_BLOCK = 32
 N_CELLS = 12  # relations named per week
 
 
-@torch.no_grad()
 def find_unusual(view: View) -> Unusual:
     """Look at every week that can be forecast from the weeks before it."""
     first = min(max(view.reach, 2), len(view.series) - 1)
     weeks = np.arange(first, len(view.series))
     counts = view.series.source.kind == "count"
-    expected = []
-    for part in np.array_split(weeks, -(-len(weeks) // _BLOCK)):
-        pasts = torch.stack([view.past(int(t) - 1) for t in part])
-        expected.append(view.levels(pasts)[:, 0].numpy().astype(np.float64))
-    level = np.concatenate(expected)
+    level = view.expected(weeks)
     values = np.asarray(view.series.values[weeks], dtype=np.float64)
     seen = view.series.observed[weeks].copy()
     if not view.series.source.diagonal:
