@@ -77,17 +77,24 @@ class BacktestRequest:
             raise TRNNError(f"A backtest must name its data, models and protocol. Got something else ({e}).") from e
 
 
-def part_costs(model: str, shape: Sequence[int], horizon: int) -> tuple[float, float]:
-    """Seconds to fit a model and to score one origin, roughly."""
+def part_costs(
+    model: str, shape: Sequence[int], horizon: int, network_seconds: float | None = None
+) -> tuple[float, float]:
+    """Seconds to fit a model and to score one origin, roughly; `network_seconds` is what the run's training took."""
     periods, size = shape[0], shape[1] * shape[2] * shape[3] / _REFERENCE_CELLS
-    return _COSTS.get(model, 10) * size * periods / _REFERENCE_PERIODS, _ORIGIN_SECONDS * size * horizon
+    fit = _COSTS.get(model, 10) * size * periods / _REFERENCE_PERIODS
+    if model == RUN_NETWORK and network_seconds:
+        fit = network_seconds + part_costs("persistence", shape, horizon)[0]
+    return fit, _ORIGIN_SECONDS * size * horizon
 
 
-def estimate_seconds(models: Sequence[str], shape: Sequence[int], protocol: Protocol) -> float:
+def estimate_seconds(
+    models: Sequence[str], shape: Sequence[int], protocol: Protocol, network_seconds: float | None = None
+) -> float:
     """About how long a backtest takes on one core."""
     blocks = protocol.blocks(shape[0])
     total = 0.0
     for model in models:
-        fit, origin = part_costs(model, shape, protocol.horizon)
+        fit, origin = part_costs(model, shape, protocol.horizon, network_seconds)
         total += sum(fit + len(block) * origin for block in blocks)
     return total
