@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from trnn_core.errors import TRNNError
+from trnn_core.evaluation.forecasters import describe
 from trnn_core.evaluation.results import BacktestResult
 from ui import evaluate_views as views
 from ui.demo import prepare_demo
@@ -26,16 +28,26 @@ def main() -> None:
         empty("There is nothing to test yet: add data first, then train a network.", "pages/1_Data.py", "Add data", ":material/table_chart:")  # fmt: skip
         return
     with top:
-        found = pick_result(subject)
+        found, trouble = read_result(subject)
         with st.popover("New backtest", icon=":material/add:", help="Choose models and protocol."):
             new_backtest(subject)
         simulated_badge(subject.series.source.simulated)
+    if trouble:
+        st.error(trouble, icon=":material/error:")
     busy = live_backtests(subject)
     if found is not None:
-        show_result(found[1])
+        show_result(found)
     elif not busy:
         first_backtest(subject)
     about(subject)
+
+
+def read_result(subject: Subject) -> tuple[BacktestResult | None, str]:
+    """The backtest to show, or why it cannot be read: another one can still be started."""
+    try:
+        return pick_result(subject), ""
+    except TRNNError as e:
+        return None, str(e)
 
 
 def show_result(result: BacktestResult) -> None:
@@ -48,9 +60,10 @@ def show_result(result: BacktestResult) -> None:
         help="Who was best; when it went wrong; where (actions, countries, pairs); whether the stated uncertainty was true; the largest misses one by one.",
     )  # fmt: skip
     VIEWS[part or views.PARTS[0]](result, choice)
-    with st.expander("The protocol in words", icon=":material/gavel:"):
+    with st.expander("The protocol and the models in words", icon=":material/gavel:"):
         st.write(escape(result.words))
         st.write("Skill is the share of a rival's error that a model saves. p is that of Diebold and Mariano's test with Newey and West's variance and the small-sample correction of Harvey, Leybourne and Newbold.")  # fmt: skip
+        st.markdown("\n".join(f"- **{escape(name)}**: {escape(describe(name))}" for name in result.scores))
     downloads(result, choice)
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.protocol import Protocol
-from trnn_core.evaluation.request import KIND, BacktestRequest
+from trnn_core.evaluation.request import KIND, BacktestRequest, fast_first
 from trnn_core.evaluation.results import BacktestResult
 from trnn_core.evaluation.stored import WHOLE, read_stored
 from trnn_core.training.runs import Run
@@ -38,6 +38,7 @@ class Subject:
         return self.run.status().seconds or None if self.run else None
 
     def request(self, models: list[str], protocol: Protocol) -> BacktestRequest:
+        models = fast_first(models)
         if self.run is not None:
             return BacktestRequest.of_run(self.run, models, protocol)
         return BacktestRequest(self.series.fingerprint, tuple(models), protocol)
@@ -83,7 +84,7 @@ def _readable(run: Run) -> bool:
         return False
 
 
-def pick_result(subject: Subject) -> tuple[str, BacktestResult] | None:
+def pick_result(subject: Subject) -> BacktestResult | None:
     """One of the finished backtests, the newest by default; None when there is none."""
     done = {task.task_id: task for task in subject.tasks() if task.status().state == "done"}
     offered = {task_id: _name(task) for task_id, task in done.items()}
@@ -98,8 +99,8 @@ def pick_result(subject: Subject) -> tuple[str, BacktestResult] | None:
     )  # fmt: skip
     if chosen == STORED:
         assert subject.run is not None
-        return chosen, _stored(str(subject.run.folder), (subject.run.folder / WHOLE).stat().st_mtime_ns, subject.run)
-    return chosen, _finished(chosen, done[chosen].created, done[chosen])
+        return _stored(str(subject.run.folder), (subject.run.folder / WHOLE).stat().st_mtime_ns, subject.run)
+    return _finished(chosen, done[chosen].created, done[chosen])
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the backtest ...")

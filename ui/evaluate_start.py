@@ -7,7 +7,7 @@ import streamlit as st
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, names
 from trnn_core.evaluation.protocol import Protocol
-from trnn_core.evaluation.request import FAST, USUAL, estimate_seconds
+from trnn_core.evaluation.request import FAST, USUAL, estimate_seconds, usual_protocol
 from ui.evaluate import Subject
 from ui.words import duration
 
@@ -21,7 +21,7 @@ def first_backtest(subject: Subject) -> None:
     with st.container(border=True):
         st.markdown("#### How good would it have been?")
         try:
-            protocol = Protocol()
+            protocol = usual_protocol(len(subject.series))
             n = len(protocol.origins(len(subject.series)))
         except TRNNError as e:
             st.warning(f"{e} Add more data on the Data page.", icon=":material/hourglass_empty:")
@@ -42,7 +42,7 @@ def sensible(subject: Subject) -> list[str]:
     """The run's network, where it is quick to train, and three simple methods of rising strength."""
     if subject.run is None or (subject.train_seconds or 0.0) > SECOND_THOUGHTS:
         return list(FAST)
-    return [RUN_NETWORK, *FAST]
+    return [*FAST, RUN_NETWORK]
 
 
 def words_of(models: list[str]) -> str:
@@ -60,7 +60,7 @@ def new_backtest(subject: Subject) -> None:
     )  # fmt: skip
     a, b, c = st.columns(3)
     most = max(n_periods // 2, 2)
-    n = a.number_input(f"Past {period}s", 2, most, min(max(round(0.1 * n_periods), 50), most), key="new_origins", help=f"How many {period}s, the last ones, are forecast as if they had not come yet. More give surer figures; 50 or more is good.")  # fmt: skip
+    n = a.number_input(f"Past {period}s", 2, most, usual_origins(n_periods, most), key="new_origins", help=f"How many {period}s, the last ones, are forecast as if they had not come yet. More give surer figures; 50 or more is good.")  # fmt: skip
     horizon = b.number_input("Steps ahead", 1, 26, 1, key="new_horizon", help=f"Forecast 1 up to so many {period}s ahead from each {period}.")  # fmt: skip
     refit = c.number_input("Train again every", 0, most, 0, key="new_refit", help=f"Train every model anew after so many {period}s on all that was known by then; 0 trains once, before the first. Slower, closer to real use.")  # fmt: skip
     diagonal = st.toggle("Score acts towards oneself", key="new_diagonal", help="Whether a country's acts towards itself (the diagonal of the tensor) count. Usually not.")  # fmt: skip
@@ -68,6 +68,13 @@ def new_backtest(subject: Subject) -> None:
     if chosen:
         st.caption(f"Takes about {duration(estimate_seconds(chosen, subject.series.shape, protocol, subject.train_seconds))} on one processor core, less where parts were scored before.")  # fmt: skip
     st.button("Start backtest", type="primary", icon=":material/play_arrow:", key="start_new", disabled=not chosen, on_click=_start, args=(subject, chosen, protocol), help="Works in the background; it goes on when you close the page, and can be stopped.")  # fmt: skip
+
+
+def usual_origins(n_periods: int, most: int) -> int:
+    try:
+        return min(len(usual_protocol(n_periods).origins(n_periods)), most)
+    except TRNNError:
+        return most
 
 
 def _start(subject: Subject, models: list[str], protocol: Protocol) -> None:

@@ -12,7 +12,7 @@ from trnn_core.charts.heatmap import heatmap
 from trnn_core.evaluation import views
 from trnn_core.evaluation.intervals import GROUPS
 from trnn_core.evaluation.results import ALL, BacktestResult
-from trnn_core.evaluation.words import METRIC_WORDS, headline, speaker
+from trnn_core.evaluation.words import METRIC_WORDS, headline, p_text, speaker
 from ui.page import is_dark, show
 from ui.pickers import linked
 from ui.words import escape
@@ -58,7 +58,8 @@ def _metric_name(metric: str) -> str:
 def say(result: BacktestResult, choice: Choice) -> None:
     """What it found, in plain sentences."""
     sentences = headline(result, choice.model, choice.metric, choice.step, choice.action)
-    st.markdown(f"##### {escape(' '.join(sentences))}" if sentences else "")
+    for n, sentence in enumerate(sentences):
+        st.markdown(f"{'##### ' if n == 0 else ''}{escape(sentence)}")
 
 
 def subtitle(result: BacktestResult, choice: Choice) -> str:
@@ -75,15 +76,15 @@ def leaderboard(result: BacktestResult, choice: Choice) -> None:
     show(figure, "board", "Error of each model, the best on top", file="leaderboard")
     number, share = st.column_config.NumberColumn, st.column_config.NumberColumn
     st.dataframe(
-        table.drop(columns=["mae"] if choice.metric == "mae" else ["crps"] if choice.metric == "crps" else []).assign(
-            **{name: 100 * table[name] for name in ("skill_persistence", "skill_best", "coverage90")}
+        table.drop(columns=[choice.metric] if choice.metric in table else []).assign(
+            p=[p_text(p).removeprefix("p ").removeprefix("= ") for p in table["p"]], **{name: 100 * table[name] for name in ("skill_persistence", "skill_best", "coverage90")}
         ),
         hide_index=True, key="leaderboard",
         column_config={
             "model": "Model", "error": number(_metric_name(choice.metric), format="%.5f", help="Mean over all scored cells; less is better."),
             "skill_persistence": share("vs last repeated", format="%+.1f %%", help=f"How much less error than repeating the last {result.period}. More is better; 0 is no better."),
             "skill_best": share("vs best simple", format="%+.1f %%", help="How much less error than the best of the simple methods (baselines)."),
-            "p": number("p", format="%.3f", help="Diebold-Mariano test against the best simple method, two-sided, with a variance that allows for errors that hang together over time. Below 0.05 the difference is unlikely to be luck."),
+            "p": st.column_config.TextColumn("p", help="Diebold-Mariano test against the best simple method, two-sided, with a variance that allows for errors that hang together over time. Below 0.05 the difference is unlikely to be luck."),
             "luck": st.column_config.TextColumn("so it is", help="The p-value in words."),
             "mae": number("Absolute error", format="%.4f"), "crps": number("CRPS", format="%.4f", help="Judges the whole forecast with its uncertainty."),
             "r2": number("R²", format="%.3f", help="Share of the variation explained."),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.training.end_tasks import end_tasks
 from tests.training.test_jobs import until
 from trnn_core.errors import TRNNError
 from trnn_core.training import task_process, tasks
@@ -33,11 +34,7 @@ def store(tmp_path, monkeypatch):
     store = RunStore(tmp_path / "runs")
     monkeypatch.setattr(tasks, "process_command", command)
     yield store
-    for path in (store.root / ".tasks" / ".process").glob("*/*/process.json"):
-        process = read_beat(path)
-        if process and pulse(process) == "alive":
-            os.kill(process["pid"], signal.SIGTERM)  # a deaf one is not alive here unless its test failed
-        until(lambda process=process: pulse(process) == "dead", "a task process outlived its store", 20)
+    end_tasks(store)
 
 
 def ended(task, seconds=30.0):

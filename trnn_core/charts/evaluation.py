@@ -53,13 +53,13 @@ def errors_by_group(
     figure = go.Figure()
     for n, model in enumerate(models):
         figure.add_bar(
-            x=[plain(str(row)) for row in table.index], y=table[model], name=plain(model), marker={"color": palette(dark).lines[n % 8]},
+            x=[plain(str(row)).replace(" ", "<br>") for row in table.index], y=table[model], name=plain(model), marker={"color": palette(dark).lines[n % 8]},
             hovertemplate="%{x}: %{y:.4g}<extra>" + plain(model) + "</extra>",
         )  # fmt: skip
     figure.update_layout(barmode="group", bargap=0.25)
     figure.update_yaxes(title=unit, rangemode="tozero")
-    figure.update_xaxes(title=axis, type="category")
-    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 90))  # fmt: skip
+    figure.update_xaxes(title=axis, type="category", tickangle=0)
+    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 104))  # fmt: skip
 
 
 def errors_by_country(
@@ -86,13 +86,15 @@ def pit_histogram(
 ) -> go.Figure:
     """Where what came fell within the forecast: ten bars that should all be as high as the line."""
     colours, n = palette(dark), len(bars)
-    names = [f"{100 * i // n} to {100 * (i + 1) // n} %" for i in range(n)]
+    names = [f"{100 * i // n}–{100 * (i + 1) // n}" for i in range(n)]
     figure = go.Figure(go.Bar(x=names, y=bars, marker={"color": colours.node}, hovertemplate="%{x}: %{y:.1%}<extra></extra>"))  # fmt: skip
     figure.add_hline(y=1 / n, line={"dash": "dash", "color": colours.lines[1], "width": 2})
     figure.update_layout(bargap=0.06, showlegend=False)
     figure.update_yaxes(title="share of what came", tickformat=".0%", range=[0, max(0.15, float(np.nanmax(bars, initial=0.0)) * 1.1)])  # fmt: skip
-    figure.update_xaxes(title="part of the forecast's distribution (randomised PIT)", type="category")
-    return finish(figure, f"Did {model} know how sure it was?", subtitle=subtitle or "dashed: as it should be", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 60))  # fmt: skip
+    figure.update_xaxes(
+        title="percentiles of the forecast (randomised PIT)", type="category", tickangle=0, tickfont={"size": 11}
+    )
+    return finish(figure, f"Where in its forecast what came fell: {model}", subtitle=subtitle or "dashed: as it should be", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 60))  # fmt: skip
 
 
 def coverage_by_group(

@@ -8,7 +8,7 @@ from typing import Any
 
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import RUN_NETWORK, names
-from trnn_core.evaluation.protocol import Protocol
+from trnn_core.evaluation.protocol import MIN_ORIGINS, Protocol
 from trnn_core.training.recipes import plain
 from trnn_core.training.runs import Run
 
@@ -23,6 +23,7 @@ _COSTS = {
     "network": 60, "recommended": 240,
 }  # fmt: skip
 _ORIGIN_SECONDS = 0.05
+_LEARN = 62  # periods that the networks need before the first origin
 _REFERENCE_CELLS, _REFERENCE_PERIODS = 25 * 25 * 4, 548
 
 
@@ -75,6 +76,20 @@ class BacktestRequest:
             )  # fmt: skip
         except (KeyError, TypeError) as e:
             raise TRNNError(f"A backtest must name its data, models and protocol. Got something else ({e}).") from e
+
+
+def usual_protocol(n_periods: int) -> Protocol:
+    """The last tenth, at least 50 periods; fewer where the series is short, so that enough is left to learn from.
+
+    >>> [len(usual_protocol(n).origins(n)) for n in (548, 120, 80)]
+    [55, 40, 18]
+    """
+    return Protocol(min_origins=max(2, min(MIN_ORIGINS, n_periods // 3, n_periods - _LEARN)))
+
+
+def fast_first(models: Sequence[str]) -> list[str]:
+    """The quick ones first, so that something is seen soon; the same models are then the same request in any order."""
+    return sorted(set(models), key=lambda name: (_COSTS.get(name, 10), name))
 
 
 def part_costs(

@@ -60,7 +60,10 @@ class Ledger:
         known = sum(self.costs[n] for n in self.done) + self._cost(part, scored)
         number = f"model {self.models.index(part.model) + 1} of {len(self.models)}"
         what = "is being fitted" if not scored else f"{self.scored[part.model] + scored} of {self.origins} {self.period}s scored"  # fmt: skip
-        self.context.progress(min(known / sum(self.costs), 0.999), f"{part.model}: {what} ({number})")
+        total = sum(self.costs)
+        self.context.progress(
+            min(known / total, 0.999), f"{part.model}: {what} ({number})", guess=round(total - known, 1)
+        )
         if scored == len(part.origins):
             self.done.add(place)
             self.scored[part.model] += scored

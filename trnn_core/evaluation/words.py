@@ -33,19 +33,20 @@ def headline(result: BacktestResult, model: str, metric: str = "mse", step: int 
     past = f"On {row['n_origins']} past {result.period}s, {ahead}"
     said = []
     if model != "persistence" and "persistence" in result.scores:
-        said.append(f"{past}, {name_of(model)} was {compare(result, model, 'persistence', metric, step, action)} repeating the last {result.period}{_luck(result, model, 'persistence', metric, step, action)}.")  # fmt: skip
+        told = compare(result, model, "persistence", metric, step, action)
+        said.append(f"{past}, {name_of(model)} was {told[0]} repeating the last {result.period} ({told[1]}).")
     best = result.best_baseline(metric, step, action)
-    if best not in (None, "persistence", model):
-        assert best is not None
-        start = (
-            f"Against the best simple method, {best}," if said else f"{past}, against the best simple method, {best},"
+    start = "It" if said else f"{past}, {name_of(model)}"
+    if best == model:
+        said.append(f"{start} was the best of the simple methods tried.")
+    elif best is not None and best != "persistence":
+        told = compare(result, model, best, metric, step, action)
+        said.append(
+            f"{start} was {told[0]} the best simple method, {best} ({told[1].partition(', ')[2] if said else told[1]})."
         )
-        said.append(f"{start} it was {compare(result, model, best, metric, step, action)} it{_luck(result, model, best, metric, step, action)}.")  # fmt: skip
-    elif best == model:
-        said.append(f"{past}, {name_of(model)} was the best of the simple methods tried." if not said else "It was the best of the simple methods tried.")  # fmt: skip
     held = float(row["coverage90"])
     if math.isfinite(held):
-        said.append(f"Its 90 % intervals held {held:.1%} of what came: {_honest(held)}.")
+        said.append(f"Its 90 % intervals held {percent(held)} of what came: {_honest(held)}.")
     return said
 
 
@@ -53,12 +54,22 @@ def name_of(model: str) -> str:
     return "this run's network" if model == RUN_NETWORK else model
 
 
-def compare(result: BacktestResult, model: str, rival: str, metric: str, step: int, action: str) -> str:
-    """'3.2 % better than', in the metric's share of the rival's loss."""
+def compare(result: BacktestResult, model: str, rival: str, metric: str, step: int, action: str) -> tuple[str, str]:
+    """'3.2 % better than', and in brackets by which score and how surely."""
     skill = result.skill(model, rival, metric, step, action)
+    p = p_value(result, model, rival, metric, step, action)
+    words = f"{METRIC_WORDS.get(metric, metric)}, {p_text(p)}: {significance_words(p)}"
     if not math.isfinite(skill) or abs(skill) < 5e-4:
-        return "as good as"
-    return f"{abs(skill):.1%} {'better' if skill > 0 else 'worse'} ({METRIC_WORDS.get(metric, metric)}) than"
+        return "as good as", words
+    return f"{percent(abs(skill))} {'better' if skill > 0 else 'worse'} than", words
+
+
+def percent(share: float) -> str:
+    """
+    >>> percent(0.0321)
+    '3.2 %'
+    """
+    return f"{100 * share:.1f} %"
 
 
 def significance_words(p: float) -> str:
@@ -83,11 +94,6 @@ def p_text(p: float) -> str:
     if not math.isfinite(p):
         return "no test"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
-
-
-def _luck(result: BacktestResult, model: str, rival: str, metric: str, step: int, action: str) -> str:
-    p = p_value(result, model, rival, metric, step, action)
-    return f" ({p_text(p)}: {significance_words(p)})"
 
 
 def p_value(result: BacktestResult, model: str, rival: str, metric: str, step: int, action: str) -> float:
