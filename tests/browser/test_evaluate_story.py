@@ -23,7 +23,7 @@ def test_start_watch_stop_go_on_and_come_back(page: Page, server: Server) -> Non
     try:
         page.goto(f"{server.url}/Evaluate?run=set:demo")
         page.get_by_role("button", name="New backtest").click()
-        again = page.get_by_label("Train again every")
+        again = page.get_by_role("spinbutton", name="Train again every")
         again.fill("1")  # as long as it gets: there must be time to stop it
         again.press("Tab")
         settled(page)
