@@ -31,6 +31,11 @@ VERBS: dict[str, str] = {
     "forecast": "forecast",
     "report": "report",
     "export": "export",
+    "explain": "explain",
+    "influence": "influence",
+    "scenario": "scenario",
+    "impulse": "impulse",
+    "unusual": "unusual",
 }
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2

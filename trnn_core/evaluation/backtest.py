@@ -20,7 +20,7 @@ from typing import Any
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.evaluation.forecasters import names
+from trnn_core.evaluation.forecasters import RUN_NETWORK, names
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult, join
 from trnn_core.evaluation.scoring import Block, BlockScores, run_block
@@ -55,9 +55,9 @@ def backtest(
     protocol = protocol or Protocol()
     options = dict(models) if isinstance(models, Mapping) else {name: {} for name in models}
     _check_names(options)
-    tasks = _tasks(series, options, protocol)
+    tasks = parts_of(series, options, protocol)
     done: dict[int, BlockScores] = {}
-    keys = [_key(series, task) for task in tasks]
+    keys = [part_name(series, task) for task in tasks]
     paths = [store / f"{key}.npz" if store else None for key in keys]
     if store:
         store.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,8 @@ def backtest(
     return BacktestResult.of(series, protocol, {name: join(blocks) for name, blocks in parts.items()})
 
 
-def _tasks(series: RelationalSeries, options: Mapping[str, dict[str, Any]], protocol: Protocol) -> list[Block]:
+def parts_of(series: RelationalSeries, options: Mapping[str, dict[str, Any]], protocol: Protocol) -> list[Block]:
+    """The parts of a backtest, one per model and fit, in the order they are worked on."""
     blocks = protocol.blocks(len(series))
     first = blocks[0][0]
     return [
@@ -121,7 +122,7 @@ def _collect(futures: dict[Future[BlockScores], int]) -> Iterator[tuple[int, Blo
             future.cancel()
 
 
-def _key(series: RelationalSeries, task: Block) -> str:
+def part_name(series: RelationalSeries, task: Block) -> str:
     """All that determines a task's scores, as a file name."""
     content = [_VERSION, series.fingerprint, series.source.kind, series.source.diagonal, task.model, task.options,
                task.origins, task.horizon, task.diagonal, task.first_origin]  # fmt: skip
@@ -133,7 +134,7 @@ def _check_names(options: Mapping[str, dict[str, Any]]) -> None:
     if not options:
         raise TRNNError(f"A backtest needs at least one model. Choose from {', '.join(names())}.")
     for name in options:
-        if name not in names() and ":" not in name:
+        if name not in (RUN_NETWORK, *names()) and ":" not in name:
             raise TRNNError(
                 f"The model must be one of {', '.join(names())}, or a class of your own as module:Class. Got {name!r} instead."
             )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -27,6 +28,7 @@ MISSES = 5  # largest misses kept of every origin, step and action
 MISS_COLUMNS = ("origin", "step", "source", "target", "action", "expected", "lower", "upper", "came", "error")
 
 
+BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)  # by a damaged NPZ
 Tell = Callable[[int], None]
 
 
@@ -76,7 +78,7 @@ class BlockScores:
         try:
             with np.load(path, allow_pickle=False) as stored:
                 return cls(**{f.name: stored[f.name] for f in fields(cls)})
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as e:
+        except BROKEN as e:
             raise TRNNError(
                 f"A stored part of the backtest must be an NPZ of scores. {path.name} is not ({e}); delete it to score it again."
             ) from e
