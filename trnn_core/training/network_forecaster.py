@@ -44,7 +44,7 @@ class NetworkForecaster(LevelForecaster):
         }  # training panel or not -> origin -> (H, N, M, K)
 
     def forecast_many(self, series: RelationalSeries, origins: Sequence[int], horizon: int) -> Iterator[Forecast]:
-        if series is not self._seen:
+        if series is not self._seen or int(np.prod(series.shape[1:])) * _BLOCK > _BLOCK_CELLS:
             self._seen, self._rolled[False] = series, {}
         self._reach = max(self._reach, horizon)
         yield from super().forecast_many(series, origins, horizon)
@@ -71,6 +71,8 @@ class NetworkForecaster(LevelForecaster):
             block = np.array(missing[at : at + size])
             values = predictor.to_values(predictor.roll(block, max(step, self._reach)))
             levels = np.log1p(values) if panel.counts and predictor.scale != "probability" else values
+            if size < _BLOCK:
+                levels = levels.astype(np.float32)  # many actors: half the room for what is kept
             known.update(zip(block.tolist(), levels, strict=True))
         return np.stack([known[int(t)][step - 1] for t in origins])
 
