@@ -14,7 +14,7 @@ from trnn_core.charts.network import network
 from trnn_core.data import transforms
 from trnn_core.data.series import RelationalSeries
 from trnn_core.export.summaries import busiest_pairs, most_active, shares
-from ui.dyad import follow_click
+from ui.dyad import follow_click, pick_pair
 from ui.page import is_dark, show
 from ui.pickers import pick_action
 from ui.store import order, positions
@@ -81,18 +81,10 @@ def week_picture(series: RelationalSeries, t: int, action: int, view: str) -> tu
 
 def pair_picture(series: RelationalSeries, clicked: tuple[int, int] | None, action: int) -> None:
     top = _busiest(series.fingerprint, series).iloc[0]
-    for key, name in (("sender", top["source"]), ("receiver", top["target"])):
-        if st.session_state.get(key) not in series.actors:
-            st.session_state[key] = name
     follow_click(clicked, series.actors)
-    a, b = st.columns(2)
-    sender = a.selectbox("Sender", series.actors, key="sender", help="Who acts. Or click a cell or an arrow.")
-    receiver = b.selectbox(
-        "Receiver", series.actors, key="receiver", help="Who is acted upon. Or click a cell or an arrow."
-    )
-    i, j = series.actors.index(sender), series.actors.index(receiver)
+    i, j = pick_pair(series.actors, (series.actors.index(top["source"]), series.actors.index(top["target"])))
     figure = dyad_history(series, i, j, action, last=None, dark=is_dark(), height=300)
-    show(figure, "pair", f"History of {sender} to {receiver}")
+    show(figure, "pair", f"History of {series.actors[i]} to {series.actors[j]}", file="pair")
 
 
 def figures(series: RelationalSeries) -> None:

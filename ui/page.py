@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ui.guard import guard
+from ui.links import close_link, open_link
 
 # Everything the dashboard needs is imported by now: take it out of the garbage collector's rounds, which Streamlit
 # orders after every rerun.
@@ -35,7 +36,12 @@ def page(title: str) -> Iterator[None]:
     st.html(ROOT / "ui" / "style.css")
     with guard():
         navigation()
-        yield
+        open_link(title)
+        notes = st.container()
+        try:
+            yield
+        finally:
+            close_link(notes)
 
 
 def navigation() -> None:

@@ -32,16 +32,19 @@ def heatmap(
     height: int | None = None,
     largest: float | None = None,
     details: np.ndarray | None = None,
+    breaks: Sequence[int] = (),
 ) -> go.Figure:
     """Rows act, columns are acted upon. `largest` keeps the colours comparable from week to week.
 
     matrix   (N, M), NaN where not observed; counts are coloured on a log1p scale, changes symmetrically around zero
     details  (N, M) of text, shown in the hover under the figure
+    breaks   a line is drawn before these rows and columns (of the order given), between groups of actors
     """
     n = len(actors)
     if matrix.shape != (n, n):
         raise TRNNError(f"The matrix must be {n} x {n}, one row and column per actor. Got {matrix.shape} instead.")
-    places = np.arange(n) if order is None else np.asarray(order)
+    places = np.arange(n) if order is None else np.asarray(order, dtype=int)
+    n = len(places)  # an order may leave actors out
     values = np.asarray(matrix, dtype=float)[np.ix_(places, places)]
     names = [actors[int(i)] for i in places]
     colours = palette(dark)
@@ -62,8 +65,17 @@ def heatmap(
     figure.update_xaxes(fixedrange=True)
     figure.update_yaxes(fixedrange=True)
     finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=tall, margin=(90, 10, 74, 90))
-    figure.update_layout(showlegend=False, clickmode="event+select", dragmode="pan")
+    lines = [_break(at, n, axis, colours.faint) for at in breaks for axis in "xy"]
+    figure.update_layout(showlegend=False, clickmode="event+select", dragmode="pan", shapes=lines)
     return figure
+
+
+def _break(at: int, n: int, axis: str, colour: str) -> dict[str, object]:
+    across = {f"{axis}0": at - 0.5, f"{axis}1": at - 0.5}
+    other = "y" if axis == "x" else "x"
+    return {
+        "type": "line", **across, f"{other}0": -0.5, f"{other}1": n - 0.5, "line": {"color": colour, "width": 1.5}
+    }  # fmt: skip
 
 
 def _cells(values: np.ndarray, kind: Kind, unit: str, colours, largest: float | None) -> go.Heatmap:

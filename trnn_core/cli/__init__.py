@@ -20,6 +20,7 @@ VERBS: dict[str, str] = {
     "info": "info",
     "simulate": "simulate",
     "train": "train",
+    "tune": "tune",
     "runs": "runs",
     "stop": "stop",
     "pause": "pause",

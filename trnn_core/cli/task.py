@@ -23,6 +23,7 @@ TASKS: dict[str, tuple[str, float]] = {
     "backtest": ("trnn_core.evaluation.task", 60.0),
     "explain": ("trnn_core.insight.task", 600.0),  # warm, so that a second question is answered at once
     "influence": ("trnn_core.insight.task", 30.0),
+    "import": ("trnn_core.cli.import_task", 120.0),
 }
 
 

@@ -16,11 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trnn_core.models.dyad_network import DyadNetwork, corrections, negative_log_likelihood
+from trnn_core.models.dyad_network import N_OUTPUTS, DyadNetwork, corrections, negative_log_likelihood
 
 _SQUARED_WEIGHT = 2.5  # of the squared error of the level beside the likelihood
 _RISE = 0.2  # share of the steps in which the learning rate rises
 _START, _END = 1 / 25, 1e-4 / 25  # learning rate at the first and the last step, as shares of the highest
+_EVALUATED = 8192  # rows forecast at once
 _KINDS = ("exp_avg", "exp_avg_sq", "step")
 _MOMENTA = (0.85, 0.95)  # of AdamW's first moment, low while the learning rate is high
 
@@ -179,16 +180,26 @@ def make_members(rows: Rows, plan: TrainingPlan, n_members: int) -> list[Member]
     return [Member(rows, course, schedule, number) for number in range(n_members)]
 
 
-@torch.no_grad()
+def joint_correction(networks: Sequence[DyadNetwork], course: Tensor, now: Tensor) -> Tensor:
+    """The networks' mean correction (B, 3, K) for windows (B, L, R, K) and present channels (B, F, K), in double precision."""
+    if not networks:
+        return torch.zeros(len(now), N_OUTPUTS, now.shape[-1], dtype=torch.float64)
+    with torch.no_grad():
+        parts = [corrections(network.eval()(course, now).double()) for network in networks]
+    return torch.stack(parts).mean(0)
+
+
 def ensemble_cost(networks: Sequence[DyadNetwork], rows: Rows, window: int) -> float:
     """The mean cost of the networks' joint forecast over every row with a whole window."""
+    n_periods, n_pairs = rows.inputs.shape[:2]
     course, back, total, n_cells = rows.course(), torch.arange(1 - window, 1), 0.0, 0
-    for t in range(min(window, len(course)) - 1, len(course)):
-        past = course[(t + back).clamp(min=0)].transpose(0, 1)  # (P, L, R, K)
-        parts = [corrections(network.eval()(past, rows.inputs[t])) for network in networks]
-        corrected = rows.highway[t] + torch.stack(parts).mean(0) if parts else rows.highway[t]
-        n = int(rows.seen[t].sum())
-        total, n_cells = total + n * float(mean_cost(corrected, rows.came[t], rows.seen[t], rows.counts)), n_cells + n
+    for t in torch.arange(min(window, n_periods) - 1, n_periods).split(max(1, _EVALUATED // n_pairs)):
+        past = course[(t[:, None] + back).clamp(min=0)].transpose(1, 2).flatten(0, 1)  # (B, L, R, K)
+        correction = joint_correction(networks, past, rows.inputs[t].flatten(0, 1))
+        corrected = rows.highway[t].flatten(0, 1) + correction
+        came, seen = rows.came[t].flatten(0, 1), rows.seen[t].flatten(0, 1)
+        n = int(seen.sum())
+        total, n_cells = total + n * float(mean_cost(corrected, came, seen, rows.counts)), n_cells + n
     return total / max(n_cells, 1)
 
 

@@ -20,8 +20,8 @@ from trnn_core.models.baselines.ar import PooledAR, RelationalAR
 from trnn_core.models.baselines.base import LevelForecaster
 from trnn_core.models.channels import Channels
 from trnn_core.models.distributions import Distribution, NegativeBinomial
-from trnn_core.models.dyad_network import DyadNetwork, corrections
-from trnn_core.models.dyad_training import Member, Rows, TrainingPlan, make_members
+from trnn_core.models.dyad_network import DyadNetwork
+from trnn_core.models.dyad_training import Member, Rows, TrainingPlan, joint_correction, make_members
 from trnn_core.models.panel import Panel
 
 _START = 20  # periods before this have hardly any past
@@ -36,7 +36,6 @@ class Parts:
     """What the model is made of; parts are taken away only to see what each is worth."""
 
     relational: bool = True  # whether channels and linear model see other dyads than the own one and its reverse
-    expected: bool = True  # whether the point is the expected log(1 + count), or else the corrected level
 
     def highway(self) -> PooledAR:
         return RelationalAR() if self.relational else PooledAR()
@@ -123,9 +122,9 @@ class Recommended(LevelForecaster):
     def _predict(self, panel: Panel, origins: np.ndarray, step: int) -> tuple[np.ndarray, Distribution]:
         if not panel.counts:
             return super()._predict(panel, origins, step)
-        log_mean, log_size, level = self._corrected(panel, origins, step)
+        log_mean, log_size, _ = self._corrected(panel, origins, step)
         distribution = NegativeBinomial(np.exp(log_mean), np.exp(log_size))
-        return distribution.expected_log1p() if self.parts.expected else level, distribution
+        return distribution.expected_log1p(), distribution
 
     def _corrected(self, panel: Panel, origins: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Log mean, log size and level, (O, N, M, K) each; further steps take the share of the correction that held."""
@@ -145,16 +144,12 @@ class Recommended(LevelForecaster):
             inputs, highway = self._inputs(panel, periods, step, pairs)
             _standardise(inputs, self._centre, self._spread)
             steps = np.maximum(part[:, None] + np.arange(1 - window, 1), 0) - periods[0]  # (O, L)
-            for at, row in zip(part - periods[0], steps, strict=True):
-                course, now = (
-                    torch.from_numpy(x) for x in (inputs[row][:, :, recurrent].swapaxes(0, 1).copy(), inputs[at])
-                )
-                with torch.no_grad():
-                    each = [corrections(m.eval()(course, now).double()).numpy() for m in self.members]
-                ways.append(highway[at])
-                added.append(np.mean(each, axis=0) if each else np.zeros_like(highway[at]))
+            course = inputs[steps][:, :, :, recurrent].swapaxes(1, 2)  # (O, P, L, R, K)
+            course, now = (torch.from_numpy(x.reshape(-1, *x.shape[2:])) for x in (course, inputs[part - periods[0]]))
+            ways.append(highway[part - periods[0]])
+            added.append(joint_correction(self.members, course, now).numpy())
         shape = (len(origins), *panel.cells.shape, 3, panel.level.shape[-1])
-        return np.stack(ways).reshape(shape).astype(float), np.stack(added).reshape(shape)
+        return np.concatenate(ways).reshape(shape).astype(float), np.concatenate(added).reshape(shape)
 
     def _inputs(self, panel: Panel, periods: np.ndarray, step: int, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Channels with the highway's three numbers behind them (T, P, F, K), and the highway (T, P, 3, K)."""
