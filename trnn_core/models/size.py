@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from math import prod
 
 from trnn_core.cells.kinds import CELLS
+from trnn_core.data.series import RelationalSeries
+from trnn_core.models.channels import Channels
 from trnn_core.models.config import ModelConfig
+from trnn_core.models.panel import Panel
 
 
 def count_parameters(config: ModelConfig, input_shape: Sequence[int], target_shape: Sequence[int]) -> int:
@@ -30,6 +33,15 @@ def count_parameters(config: ModelConfig, input_shape: Sequence[int], target_sha
     if not own_output:
         total += _read_out(hidden, target_shape)
     return total + (target_shape[-1] if config.likelihood == "negative_binomial" else 0)
+
+
+def count_dyad_parameters(config: ModelConfig, series: RelationalSeries) -> int:
+    """Weights and biases of a dyad network's members, which read the channels that the series' period offers."""
+    few = Channels(Panel.of(series.select(periods=slice(-3, None))), series.period)
+    f, r, k, c = len(few.names), len(few.recurrent), len(series.actions), config.channels
+    cell = 3 * (c * (r + c) + 2 * k * k + c * k)
+    layers = sum(b * a + k * k + b * k for a, b in ((f, 2 * c), (3 * c, 2 * c), (2 * c, 3)))
+    return config.members * (cell + layers)
 
 
 def count_vector_parameters(config: ModelConfig, input_shape: Sequence[int], target_shape: Sequence[int]) -> int:
