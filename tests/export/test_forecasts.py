@@ -79,7 +79,7 @@ def test_a_past_forecast_knows_what_happened_and_its_error(small_series) -> None
 
 
 def test_a_week_that_was_not_backtested_is_refused(small_series) -> None:
-    with pytest.raises(TRNNError, match="must be one of .* Got '1999-01-01'"):
+    with pytest.raises(TRNNError, match=r"must be one of .* Got '1999-01-01'"):
         RunForecast.from_hindcast(hindcast_of(small_series), "1999-01-01", small_series)
 
 
