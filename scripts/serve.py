@@ -12,32 +12,47 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-class Server:
-    """`url` answers once the constructor has returned; `kill` and `start` may be called in between."""
+def free_port() -> int:
+    """A port nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
-    def __init__(self, data: Path, runs: Path, wait: float = 60.0):
-        self.data, self.runs, self.wait = data, runs, wait
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+
+class Server:
+    """`url` answers once the constructor has returned; `kill` and `start` may be called in between.
+
+    prefix         the path under which a reverse proxy shows it
+    options        further words for the command line
+    environment    further variables
+    """
+
+    def __init__(
+        self, data: Path, runs: Path, wait: float = 60.0, *, prefix: str = "", options: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ):  # fmt: skip
+        self.data, self.runs, self.wait, self.prefix = data, runs, wait, prefix
+        self.options = [*options, *(["--server.baseUrlPath", prefix] if prefix else [])]
+        self.environment = {"TRNN_DATA": str(data), "TRNN_RUNS": str(runs), **(environment or {})}
+        self.port = free_port()
         self.output = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the object
         self.start()
 
     @property
     def url(self) -> str:
-        return f"http://localhost:{self.port}"
+        return f"http://localhost:{self.port}" + (f"/{self.prefix}" if self.prefix else "")
 
     def start(self) -> None:
-        environment = os.environ | {"TRNN_DATA": str(self.data), "TRNN_RUNS": str(self.runs)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), "--server.headless", "true"],
-            cwd=ROOT, env=environment, stdout=self.output, stderr=self.output, start_new_session=True,
+            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), "--server.headless", "true", *self.options],
+            cwd=ROOT, env=os.environ | self.environment, stdout=self.output, stderr=self.output, start_new_session=True,
         )  # fmt: skip
         deadline = time.monotonic() + self.wait
         while time.monotonic() < deadline and self.process.poll() is None:

@@ -105,7 +105,7 @@ def test_a_life_in_the_queue(store, small_series):
 
 @pytest.mark.slow
 def test_a_job_killed_again_and_again_ends_as_if_nothing_had_happened(store, small_series):
-    from tests.training.killing import Reference, without_seconds
+    from tests.faults.killing import Reference, without_seconds
 
     recipe = SMALL.changed(**{"train.epochs": 200})
     reference = Reference(small_series, recipe)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.training.killing import Reference, kill_campaign, without_seconds
+from tests.faults.killing import Reference, without_seconds
 from tests.training.small import SMALL
 from trnn_core.errors import TRNNError
 from trnn_core.training.checkpoints import arrays_to_bytes, list_epochs
@@ -51,18 +51,6 @@ def test_resume_restores_early_stopping_and_the_best_weights(small_series, tmp_p
     assert without_seconds(run.history()) == without_seconds(whole.history)
     assert run.read_checked("weights.safetensors") == arrays_to_bytes(network_arrays(whole.network))
     assert run.status().best_epoch == whole.best_epoch
-
-
-def test_kill_9_at_ten_random_moments_loses_nothing_and_resumes_exactly(small_series, tmp_path):
-    tally = kill_campaign(RunStore(tmp_path), small_series, n_kills=10, seed=0)
-    assert tally["kills"] == 10 and tally["chains"] >= 1
-
-
-@pytest.mark.slow
-def test_kill_9_at_a_hundred_random_moments_while_saving_included(small_series, tmp_path):
-    tally = kill_campaign(RunStore(tmp_path), small_series, n_kills=100, seed=1)
-    print(tally)
-    assert tally["kills"] == 100 and tally["while_saving"] >= 1
 
 
 def test_a_damaged_checkpoint_is_left_out_and_the_one_before_resumed_from(small_series, tmp_path):

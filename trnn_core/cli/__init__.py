@@ -20,6 +20,7 @@ VERBS: dict[str, str] = {
     "info": "info",
     "simulate": "simulate",
     "train": "train",
+    "tune": "tune",
     "runs": "runs",
     "stop": "stop",
     "pause": "pause",
@@ -30,6 +31,11 @@ VERBS: dict[str, str] = {
     "forecast": "forecast",
     "report": "report",
     "export": "export",
+    "explain": "explain",
+    "influence": "influence",
+    "scenario": "scenario",
+    "impulse": "impulse",
+    "unusual": "unusual",
 }
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2

@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--refit", type=int, default=0, help="refit after this many origins; 0 fits once (0)")
     parser.add_argument("--diagonal", action="store_true", help="score a country's acts towards itself too")
     parser.add_argument("--workers", type=int, help="processes (as many as processors)")
+    parser.add_argument("--cluster", help="address of a Dask scheduler to work on (default: TRNN_CLUSTER, else here)")
     parser.add_argument("--parts", help="folder for finished parts (beside --out, removed when all is done)")
     parser.add_argument("--json", action="store_true", help="for machines")
 
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     out = _checked(args.out)
     parts = Path(args.parts) if args.parts else out.with_suffix(".parts") if out else None
     chosen = [name.strip() for name in args.models.split(",") if name.strip()]
-    result = backtest(series, chosen, protocol, workers=args.workers, store=parts, progress=_bar)
+    result = backtest(series, chosen, protocol, workers=args.workers, cluster=args.cluster, store=parts, progress=_bar)
     written = write_tables(result, out) if out else []
     if parts and not args.parts:
         shutil.rmtree(parts, ignore_errors=True)

@@ -66,3 +66,10 @@ def tlstm(**settings: Any) -> RecipeForecaster:
 def tgru(**settings: Any) -> RecipeForecaster:
     """The same with a tGRU."""
     return RecipeForecaster("tgru", Recipe().changed(**{**_PLAIN, "model.cell": "gru", **settings}))
+
+
+def by_recipe(recipe: dict[str, Any] | None = None) -> RecipeForecaster:
+    """The network of a run, from its recipe as plain values."""
+    if recipe is None:
+        raise TRNNError("The model 'network' is a run's own: name the run whose recipe it follows.")
+    return RecipeForecaster("network", Recipe(**recipe))

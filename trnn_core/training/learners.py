@@ -11,9 +11,11 @@ from typing import Any, Protocol
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.data.windows import Split
+from trnn_core.errors import TRNNError
 from trnn_core.models.baselines.base import LevelForecaster
 from trnn_core.training.checkpoints import Arrays
 from trnn_core.training.config import Recipe
+from trnn_core.training.distributed import Group
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,14 @@ class Learner(Protocol):
         ...
 
 
-def make_learner(series: RelationalSeries, recipe: Recipe) -> Learner:
-    """The learner a recipe asks for."""
+def make_learner(series: RelationalSeries, recipe: Recipe, group: Group | None = None) -> Learner:
+    """The learner a recipe asks for; with a group, one that shares its batches with the group's other processes."""
+    if group is not None:
+        if recipe.model.network == "dyad":
+            raise TRNNError("Several processes train a tensorial network together. Got a dyad network under torchrun; train it in one process.")  # fmt: skip
+        from trnn_core.training.shared_learner import SharedLearner
+
+        return SharedLearner(series, recipe, group)
     if recipe.model.network == "dyad":
         from trnn_core.training.dyad_learner import DyadLearner
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from trnn_core.errors import TRNNError
 from trnn_core.training import checkpoints
+from trnn_core.training.checkup import Checkup
 from trnn_core.training.config import Recipe
 from trnn_core.training.files import read_bytes, read_sealed, sha256
 from trnn_core.training.processes import Watcher
@@ -75,6 +76,7 @@ class Run:
         self.folder = Path(folder)
         self.run_id = self.folder.name
         self.watcher = watcher or Watcher()
+        self.checkup: Checkup | None = None  # set by a store: then a damaged run says so in its status
 
     def __repr__(self) -> str:
         return f"Run({self.run_id!r}, {self.status().state})"
@@ -119,6 +121,8 @@ class Run:
         if status.state == "running" and self.watcher.judge(self.folder / "heartbeat.json") == "dead":
             words = f"The process ended without finishing; {status.epoch} of {status.epochs} epochs are safe. Resume to go on exactly from there."
             return Status(**{**status.__dict__, "state": "interrupted", "message": words, "eta_seconds": None})
+        if self.checkup is not None and not status.is_live and (damage := self.checkup.damage(self)):
+            return Status(**{**status.__dict__, "state": "damaged", "message": damage})
         return status
 
     def progress(self) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from typing import Any
 from trnn_core.data.readers.npz import read_npz, write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.training.checkup import Checkup
 from trnn_core.training.config import Recipe
 from trnn_core.training.files import (
     explain_os_error,
@@ -47,6 +48,7 @@ class RunStore:
     def __init__(self, root: str | Path = "runs"):
         self.root = Path(root)
         self.watcher = Watcher()
+        self.checkup = Checkup()
 
     def create(
         self, recipe: Recipe, series: RelationalSeries, *, run_id: str | None = None, name: str | None = None,
@@ -87,12 +89,15 @@ class RunStore:
             if folder.exists():
                 raise TRNNError(f"There is already a run {run_id!r} in {self.root}; choose another id.") from e
             raise explain_os_error(e, folder) from e
-        return Run(folder, self.watcher)
+        return self._run(folder)
+
+    def _run(self, folder: Path) -> Run:
+        run = Run(folder, self.watcher)
+        run.checkup = self.checkup
+        return run
 
     def get(self, run_id: str) -> Run:
-        run = load_run(run_id, self.root)
-        run.watcher = self.watcher
-        return run
+        return self._run(load_run(run_id, self.root).folder)
 
     def runs(self, *, state: str | None = None, tag: str | None = None, text: str | None = None) -> list[Run]:
         """All runs, newest first; filtered by state, tag, or a text found in name, id or data title."""
@@ -102,7 +107,7 @@ class RunStore:
         for folder in self.root.iterdir():
             if folder.name.startswith(".") or not any((folder / n).exists() for n in ("config.json", CONFIG_COPY)):
                 continue
-            run = Run(folder, self.watcher)
+            run = self._run(folder)
             if (state is None or run.status().state == state) and (tag is None or tag in run.tags) and _mentions(run, text):  # fmt: skip
                 found.append(run)
         return sorted(found, key=_created, reverse=True)
@@ -248,8 +253,9 @@ def _readable(run: Run) -> bool:
         return False
 
 
-def _created(run: Run) -> tuple[str, str]:
-    return (run.config["created"] if _readable(run) else "", run.run_id)
+def _created(run: Run) -> tuple[float, str]:
+    """An instant, not its spelling: where clocks are set back, a later run can have an earlier hour."""
+    return (datetime.fromisoformat(run.config["created"]).timestamp() if _readable(run) else 0.0, run.run_id)
 
 
 def _mentions(run: Run, text: str | None) -> bool:

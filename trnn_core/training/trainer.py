@@ -16,6 +16,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.models.network import TensorNetwork
 from trnn_core.training.checkpoints import Arrays, Snapshot
 from trnn_core.training.config import Recipe, TrainConfig
+from trnn_core.training.distributed import Group, Job, current, leave
 from trnn_core.training.events import (
     OUTCOME_OF,
     Control,
@@ -102,9 +103,26 @@ def fit(
     control     asked at every step; "stop", "pause" or "cancel" ends it, the epoch at work is dropped
     resume      the state after an earlier epoch; the result is bit-identical to never having been interrupted
     """
-    recipe = recipe or Recipe()
+    job = (series, recipe or Recipe(), resume)
+    if (group := current()) is not None:
+        return fit_together(group, job, listeners, control)
+    return _fit(job, listeners, control, None)
+
+
+def fit_together(
+    group: Group, job: Job | None, listeners: Sequence[Listener] = (), control: Control | None = None
+) -> Fitted:
+    """The same by several processes that torchrun has started; all but the first give no job and are told it."""
+    try:
+        return _fit(group.share_job(job), listeners, group.agreed(control), group)
+    finally:
+        leave()  # what follows (forecast, files) is done by one process alone
+
+
+def _fit(job: Job, listeners: Sequence[Listener], control: Control | None, group: Group | None) -> Fitted:
+    series, recipe, resume = job
     with surroundings(recipe.train):
-        return _Loop(make_learner(series, recipe), recipe, list(listeners), control).run(resume)
+        return _Loop(make_learner(series, recipe, group), recipe, list(listeners), control).run(resume)
 
 
 @contextmanager

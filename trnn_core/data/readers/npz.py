@@ -226,7 +226,7 @@ def _labels(array: np.ndarray, where: str) -> tuple[str, ...]:
         return tuple(str(d) for d in array.astype("datetime64[D]"))
     try:
         return tuple(str(a) for a in array.tolist())
-    except (UnicodeError, ValueError) as e:  # code points that do not exist
+    except (UnicodeError, ValueError, SystemError) as e:  # code points that do not exist
         raise TRNNError(f"{where}: must be text ({short(e)}).") from e
 
 

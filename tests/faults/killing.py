@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.campaign import Tally, until
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
 from trnn_core.training.checkpoints import arrays_to_bytes, list_epochs, load_checkpoint
@@ -52,7 +54,9 @@ class Trainers:
 
         Returns the exit code, -9 for a kill.
         """
-        self.process.stdin.write(f"{run.folder.parent} {run.run_id}\n")
+        counter = run.folder.parent / f".{run.run_id}.epoch"
+        counter.write_bytes(bytes(8))
+        self.process.stdin.write(f"{run.folder.parent} {run.run_id} {counter}\n")
         self.process.stdin.flush()
         pid = int(self.process.stdout.readline())
         killer = None
@@ -101,7 +105,8 @@ def without_seconds(rows: list[dict]) -> list[dict]:
 def check_after_kill(run: Run, reference: Reference) -> dict[str, bool | int]:
     """The store opens, the run is whole up to its last finished epoch, and that is bit-exact. Returns what was hit."""
     found = RunStore(run.folder.parent).get(run.run_id)
-    assert found.status().state in ("interrupted", "queued", "finished"), found.status()
+    until(lambda: found.status().state in ("interrupted", "queued", "finished"), "shown as interrupted", 30.0)
+    assert run.run_id in {r.run_id for r in RunStore(run.folder.parent).runs()}
     damage = found.verify()
     assert not damage, damage
     rows = without_seconds(found.history())
@@ -109,6 +114,8 @@ def check_after_kill(run: Run, reference: Reference) -> dict[str, bool | int]:
     epochs = list_epochs(found.folder / "checkpoints")
     last = epochs[-1] if epochs else 0
     assert last - len(rows) in (0, 1)  # the row of a checkpoint may be missing: it is inside the checkpoint
+    at_work = struct.unpack("q", (run.folder.parent / f".{run.run_id}.epoch").read_bytes())[0]
+    assert last >= at_work - 1, f"killed in epoch {at_work}, only {last} are left"
     for epoch in epochs:
         snapshot, history = load_checkpoint(found.folder / "checkpoints" / f"{epoch:06d}")
         assert len(history.splitlines()) == epoch
@@ -116,28 +123,42 @@ def check_after_kill(run: Run, reference: Reference) -> dict[str, bool | int]:
     return {"saving": any(found.folder.rglob(f"{TEMPORARY}*")), "epoch": last}
 
 
-def kill_campaign(store: RunStore, series: RelationalSeries, n_kills: int, seed: int) -> dict[str, int]:
-    """Kill trainers at random moments until `n_kills` have hit a living one; every chain of resumes ends exactly."""
+def check_ended(run: Run, reference: Reference) -> None:
+    assert run.read_checked("weights.safetensors") == reference.weights, "other weights than without the kills"
+    assert json.dumps(without_seconds(run.history())) == json.dumps(reference.rows), "another history"
+    assert run.verify() == []
+
+
+def kill_campaign(store: RunStore, series: RelationalSeries, n_kills: int, seed: int, n_chains: int = 1) -> Tally:
+    """Kill trainers at random moments until `n_kills` have hit a living one.
+
+    A run is resumed after every kill and left in peace after `n_kills / n_chains` of them; it must then end bit for bit
+    as if nothing had happened.
+    """
     reference = Reference(series, SMALL)
     rng = np.random.default_rng(seed)
-    tally = {"kills": 0, "while_saving": 0, "chains": 0}
+    tally, saving, chains, at_most = Tally(), 0, 0, max(n_kills // n_chains, 1)
     with Trainers() as trainers:
         probe = store.create(SMALL, series)
         begun = time.perf_counter()
         assert trainers.train(probe) == 0
         whole = time.perf_counter() - begun
-        while tally["kills"] < n_kills:
+        while tally.tried < n_kills and len(tally.failures) < 20:
             run = store.create(SMALL, series)
-            while tally["kills"] < n_kills:
+            for _ in range(min(at_most, n_kills - tally.tried)):
                 code = trainers.train(run, rng.uniform(0.0, 0.7 * whole), while_saving=rng.random() < 0.3)
                 if code != -9:
                     break
-                hit = check_after_kill(run, reference)
-                tally["kills"] += 1
-                tally["while_saving"] += bool(hit["saving"])
-            assert run.status().state == "finished" or trainers.train(run) == 0
-            assert run.read_checked("weights.safetensors") == reference.weights
-            assert json.dumps(without_seconds(run.history())) == json.dumps(reference.rows)
-            assert run.verify() == []
-            tally["chains"] += 1
+                with tally.case(f"kill {tally.tried + 1} of run {run.run_id}"):
+                    saving += bool(check_after_kill(run, reference)["saving"])
+            try:
+                assert run.status().state == "finished" or trainers.train(run) == 0, "it did not end"
+                check_ended(run, reference)
+                chains += 1
+            except Exception as e:
+                tally.failures.append(f"end of run {run.run_id}: {e}")
+    tally.figures = {
+        "kills while a file was being saved": str(saving),
+        "runs resumed to their end, bit for bit": str(chains),
+    }
     return tally

@@ -1,28 +1,41 @@
-"""A process that has torch loaded and makes a fresh trainer on request, so that killing a hundred of them is quick.
+"""A process that has torch loaded and makes a fresh trainer on request, so that killing hundreds of them is quick.
 
-Not a test: started by `killing.py`. Reads "STORE RUN" lines, answers with the pid of the trainer, then with how it ended.
-Forking is safe here because no thread has been started yet; the product itself never forks.
+Not a test: started by `killing.py`. Reads "STORE RUN COUNTER" lines, answers with the pid of the trainer, then with how
+it ended. The trainer writes the epoch it is in into the file COUNTER, in memory shared with whoever watches, so that
+what a kill cost can be told without asking the store. Forking is safe here because no thread has been started yet; the
+product itself never forks.
 """
 
+import mmap
 import os
 import signal
+import struct
 import sys
 import threading
+from pathlib import Path
 
 import torch
 
 from trnn_core.data.simulate import simulate
 from trnn_core.errors import TRNNError
 from trnn_core.training.config import Recipe
+from trnn_core.training.events import StepDone
 from trnn_core.training.execute import train_run
 from trnn_core.training.store import RunStore
 from trnn_core.training.trainer import fit
 
 
-def train(root: str, run_id: str) -> int:
+def train(root: str, run_id: str, counter: str) -> int:
+    with Path(counter).open("r+b") as file:
+        shared = mmap.mmap(file.fileno(), 8)
+
+    def tell(event: object) -> None:
+        if isinstance(event, StepDone):
+            struct.pack_into("q", shared, 0, event.epoch)
+
     store = RunStore(root)
     try:
-        return 0 if train_run(store, store.get(run_id)).state == "finished" else 1
+        return 0 if train_run(store, store.get(run_id), listeners=[tell]).state == "finished" else 1
     except TRNNError as e:
         print(e, file=sys.stderr, flush=True)
         return 2
