@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ui.guard import guard
+from ui.login import gate
 
 # Everything the dashboard needs is imported by now: take it out of the garbage collector's rounds, which Streamlit
 # orders after every rerun.
@@ -34,6 +35,7 @@ def page(title: str) -> Iterator[None]:
     )
     st.html(ROOT / "ui" / "style.css")
     with guard():
+        gate()
         navigation()
         yield
 
