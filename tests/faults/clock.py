@@ -38,7 +38,7 @@ def jump_campaign(folder: Path, series: RelationalSeries, n_jumps: int) -> Tally
         return tally
     clock = folder / "clock"
     clock.write_text("+0\n")
-    fake = {"LD_PRELOAD": str(LIBRARIES[0]), "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1"}  # fmt: skip
+    fake = {"LD_PRELOAD": str(LIBRARIES[0]), "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}  # fmt: skip
     store = RunStore(folder / "runs")
     jobs.submit(store, LONG, series, run_id="jumpy")
     with WorkerProcess(store, environment=fake):

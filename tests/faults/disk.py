@@ -73,7 +73,7 @@ def full_disk(folder: Path, series: RelationalSeries, case: int) -> None:
         with WorkerProcess(store) as worker:
             reach(store, "long", 2 + case)
             fill_up(disk / "hog")
-            until(lambda: not store.get("long").status().is_live, "the job must notice the full disk", 60)
+            until(lambda: not store.get("long").status().is_live, "the job must notice the full disk", 40)
             status = store.get("long").status()
             assert status.state in ("failed", "interrupted") and status.can_resume, status
             assert status.state == "interrupted" or "disk is full" in status.message, status.message
@@ -97,7 +97,7 @@ def read_only(folder: Path, series: RelationalSeries, case: int) -> None:
         try:
             reach(store, "long", 2 + case)
             subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-            until(lambda: not store.get("long").status().is_live, "the job must notice", 60)
+            until(lambda: not store.get("long").status().is_live, "the job must notice", 40)
             status = store.get("long").status()
             assert status.state in ("failed", "interrupted") and status.can_resume, status
             assert newest_good(store.root / "long" / "checkpoints")[0] is not None and store.get("long").verify() == []
@@ -113,7 +113,7 @@ def read_only(folder: Path, series: RelationalSeries, case: int) -> None:
 
 def deleted(folder: Path, series: RelationalSeries, case: int) -> None:
     """The whole store is deleted under a running job: job and worker end, and nothing is put back in its place."""
-    store = RunStore(folder / f"deleted-{case}")
+    store, job = RunStore(folder / f"deleted-{case}"), []
     jobs.submit(store, LONG, series, run_id="long")
     worker = WorkerProcess(store)
     try:
@@ -129,6 +129,9 @@ def deleted(folder: Path, series: RelationalSeries, case: int) -> None:
         if worker.process.poll() is None:
             worker.process.kill()
             worker.process.wait()
+        for left in job:
+            if left.is_running():
+                left.kill()
 
 
 def disk_campaign(folder: Path, series: RelationalSeries, n_each: int) -> Tally:

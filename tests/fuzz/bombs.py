@@ -23,19 +23,26 @@ MB = 2**20
 MEMORY, SECONDS = 700 * MB, 60.0
 
 
-def zeros_zipped(name: str = "a.csv", megabytes: int = 300) -> bytes:
+ROWS = b"2014-01-01,USA,IRN,talks,1\n" * (MB // 27)
+HEADER = b"date,source,target,action,value\n"
+
+
+def packed(name: str = "a.csv", megabytes: int = 300) -> bytes:
+    """The same row again and again: nearly nothing packed, hundreds of megabytes unpacked."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive, archive.open(name, "w") as member:
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive, archive.open(name, "w") as member:  # fmt: skip
+        member.write(HEADER)
         for _ in range(megabytes):
-            member.write(bytes(MB))
+            member.write(ROWS)
     return stream.getvalue()
 
 
-def zeros_gzipped(megabytes: int = 300) -> bytes:
+def gzipped(megabytes: int = 300) -> bytes:
     stream = io.BytesIO()
-    with gzip.GzipFile(fileobj=stream, mode="wb") as file:
+    with gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=9) as file:
+        file.write(HEADER)
         for _ in range(megabytes):
-            file.write(bytes(MB))
+            file.write(ROWS)
     return stream.getvalue()
 
 
@@ -95,9 +102,9 @@ def huge_table() -> bytes:
 
 
 BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
-    "a zip that unpacks 1,000 times": ("b.zip", zeros_zipped),
-    "a gzip that unpacks 1,000 times": ("b.csv.gz", zeros_gzipped),
-    "a workbook that unpacks 1,000 times": ("b.xlsx", lambda: zeros_zipped("xl/worksheets/sheet1.xml")),
+    "a zip that unpacks 300 times": ("b.zip", packed),
+    "a gzip that unpacks 300 times": ("b.csv.gz", gzipped),
+    "a workbook that unpacks 300 times": ("b.xlsx", lambda: packed("xl/worksheets/sheet1.xml")),
     "a zip in a zip": ("b.zip", lambda: members_that_climb("inner.zip")),
     "an array of a trillion cells": ("b.npz", lambda: npz_that_claims("(1000, 1000, 1000, 1000)")),
     "an array of negative size": ("b.npz", lambda: npz_that_claims("(-1, 2, 2, 2)")),
@@ -125,7 +132,17 @@ def bomb_campaign(folder: Path, names: tuple[str, ...] | None = None) -> Tally:
         before, begun = resident("VmRSS"), time.monotonic()
         with tally.case(words):
             try:
-                read_series(inside / name, options=ImportOptions(allowed_root=inside, max_cells=2**26, max_bytes=2**30))
+                read_series(
+                    inside / name,
+                    options=ImportOptions(
+                        allowed_root=inside,
+                        max_cells=2**26,
+                        max_bytes=2**30,
+                        value="sum",
+                        actors="all",
+                        keep_partial=True,
+                    ),
+                )
                 assert words.startswith(HARMLESS), "read without a word"
             except TRNNError as e:
                 assert str(e).strip() and "\n" not in str(e)

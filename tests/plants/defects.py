@@ -25,18 +25,6 @@ class Defect:
     spoilers: Mapping[str, Spoiler] = field(default_factory=dict)  # by the module they spoil
 
 
-def forget_random_numbers(module: Any) -> None:
-    """A resumed training draws other numbers than one that was never interrupted."""
-    load = module.load_checkpoint
-
-    def loaded(path: Path):
-        snapshot, history = load(path)
-        spoilt = {k: (v if "rng" not in k and "random" not in k else v[::-1].copy()) for k, v in snapshot.optimiser.items()}  # fmt: skip
-        return module.Snapshot(**{**snapshot.__dict__, "optimiser": spoilt}), history
-
-    module.load_checkpoint = loaded
-
-
 def write_in_place(module: Any) -> None:
     """Checkpoints are written where they will be read, slowly, one file after the other."""
 
@@ -53,13 +41,16 @@ def write_in_place(module: Any) -> None:
 
 
 def die_with_the_server(module: Any) -> None:
-    """A job ends when the server that it was asked by is gone."""
-    begun_by = os.environ.setdefault("TRNN_PLANTED_PARENT", str(os.getpid()))
-    if begun_by == str(os.getpid()) or not any("job" in a or "trnn_core" in a for a in sys.argv[:3]):
+    """Workers and jobs end when the server that started them is gone."""
+    if "streamlit" in sys.modules and "run" in sys.argv:
+        os.environ["TRNN_PLANTED_SERVER"] = str(os.getpid())
+        return
+    server = os.environ.get("TRNN_PLANTED_SERVER")
+    if server is None:
         return
 
     def watch() -> None:
-        while Path(f"/proc/{begun_by}").exists():
+        while Path(f"/proc/{server}").exists():
             time.sleep(0.1)
         os._exit(1)
 
@@ -119,9 +110,8 @@ def slow_pages(module: Any) -> None:
 
 
 def leak(module: Any) -> None:
-    """Every run of a script leaves two hundred kilobytes behind."""
     kept, gate = [], module.gate
-    module.gate = lambda: (kept.append(os.urandom(400_000)), gate())[1]
+    module.gate = lambda: (kept.append(os.urandom(2_000_000)), gate())[1]
 
 
 def leak_in_live_panel(module: Any) -> None:
@@ -155,11 +145,10 @@ def unforeseen_byte(module: Any) -> None:
 
 def no_limits(module: Any) -> None:
     module.check_expansion = lambda *_: None
-    module.FREE_EXPANSION = 2**40
 
 
 def any_id(module: Any) -> None:
-    module.check_run_id = lambda run_id: run_id
+    module.check_run_id = lambda run_id: run_id.lstrip("/")
 
 
 def allow_pickles(module: Any) -> None:
@@ -177,15 +166,18 @@ def everybody_is_welcome(module: Any) -> None:
 
 
 def crash(module: Any) -> None:
-    """One mistake inside the guard, one where nothing catches it."""
-    calls = iter(range(10**9))
+    """A mistake on every page: on every other look one that the guard catches, and one that nothing catches."""
+    guard, looks = module.guard, iter(range(10**9))
 
-    def gate() -> None:
+    def mistake() -> None:
         raise ValueError("the-inside-of-the-server")
 
-    module.gate = gate
-    if next(calls) == 0:
-        module.navigation = gate
+    def guarded():
+        if next(looks) % 2:
+            mistake()
+        return guard()
+
+    module.gate, module.guard = mistake, guarded
 
 
 DEFECTS: dict[str, Defect] = {
@@ -197,7 +189,7 @@ DEFECTS: dict[str, Defect] = {
     "clock": Defect("hearts are judged by the wall clock", {"trnn_core.training.processes": wall_clock}),
     "memory": Defect("a failed job gives no reason", {"trnn_core.training.recorder": no_reason}),
     "load": Defect("every page waits a second", {"ui.page": slow_pages}),
-    "churn": Defect("every session leaves 400 kB behind", {"ui.page": leak}),
+    "churn": Defect("every look at a page leaves 2 MB behind", {"ui.page": leak}),
     "isolation": Defect("a cache is keyed by size instead of content", {"ui.store": careless_cache}),
     "live": Defect("every live update leaves 800 kB behind", {"ui.live": leak_in_live_panel}),
     "fuzz": Defect("the reader lets a decoding error through", {"trnn_core.data.readers": unforeseen_byte}),
