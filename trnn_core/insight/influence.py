@@ -116,11 +116,11 @@ def jacobian_words(view: View, n_periods: int) -> str:
     return f"input-output Jacobian of the forecast by last {view.series.period}'s acts, mean over the {n_periods} most recent {view.series.period}s, in usual variations of each relation"
 
 
-def mltr_influence(series: RelationalSeries) -> Influence:
+def mltr_influence(series: RelationalSeries, fitted: JointMLTR | None = None) -> Influence:
     """Hoff's B1, B2, B3, fitted on the same periods: the multilinear regression of normal scores on the week before."""
-    fitted = JointMLTR().fit(series).coefficients(1)[0]
-    assert isinstance(fitted, Multilinear)
-    turned = [m * (1.0 if np.trace(m) >= 0 else -1.0) for m in fitted.factors[:3]]
+    found = (fitted or JointMLTR().fit(series)).coefficients(1)[0]
+    assert isinstance(found, Multilinear)
+    turned = [m * (1.0 if np.trace(m) >= 0 else -1.0) for m in found.factors[:3]]
     return Influence.of(turned, f"Hoff's multilinear regression, B1, B2, B3, on {len(series)} {series.period}s")
 
 

@@ -184,10 +184,12 @@ def moved(found: Unusual, at: int, actors: Sequence[str], actions: Sequence[str]
 def _number(x: float) -> str:
     """A figure without false precision.
 
-    >>> [_number(x) for x in (0.0, 0.034, 0.34, 4.26, 31.7)]
-    ['0', '0.03', '0.34', '4.3', '32']
+    >>> [_number(x) for x in (0.0, 0.034, 0.34, 6.0, 4.26, 31.7)]
+    ['0', '0.03', '0.34', '6', '4.3', '32']
     """
     size = abs(x)
+    if float(x).is_integer():
+        return f"{x:,.0f}"
     return "0" if size < 0.005 else f"{x:.2f}" if size < 1 else f"{x:.1f}" if size < 10 else f"{x:,.0f}"
 
 

@@ -50,7 +50,7 @@ class Recorder:
         self.train: TrainConfig = run.recipe.train
         self.history = b""
         self.snapshot_epoch = 0
-        self.repairs: list[str] = []
+        self.repairs: list[str] = list(run.config.get("notes", []))
         self.status = Status("running", epochs=self.train.epochs)
         self.flusher = Flusher(self.folder / "checkpoints")
         self._asked_at = -math.inf
@@ -91,7 +91,7 @@ class Recorder:
         folder = self.folder / "checkpoints"
         with_no_error((self.folder / "manifest.json").unlink)  # of an earlier end: what follows will differ
         snapshot, self.history, problems = checkpoints.newest_good(folder)
-        self.repairs = [f"A damaged checkpoint was left out ({p})" for p in problems]
+        self.repairs += [f"A damaged checkpoint was left out ({p})" for p in problems]
         for epoch in checkpoints.list_epochs(folder):
             if snapshot is None or epoch > snapshot.epoch:
                 remove_folder(folder / f"{epoch:06d}")
