@@ -23,6 +23,7 @@ PAGES = {
     "data": "/Data",
     "train": "/Train",
     "forecast": "/Forecast",
+    "evaluate": "/Evaluate?run=demo",
     "forecast-change": "/Forecast?view=Heatmap&show=Expected+change",
 }
 SIZES = {"1440": (1440, 900), "1280": (1280, 720), "1920": (1920, 1080), "phone": (390, 844)}
@@ -31,6 +32,7 @@ SIZES = {"1440": (1440, 900), "1280": (1280, 720), "1920": (1920, 1080), "phone"
 def main() -> None:
     browser_path = installed()
     with tempfile.TemporaryDirectory() as runs, Server(ROOT / "data", Path(runs)) as server, sync_playwright() as p:
+        backtest_demo(Path(runs))
         browser = p.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
         for scheme in ("light", "dark"):
             for size, (width, height) in SIZES.items():
@@ -40,6 +42,15 @@ def main() -> None:
                         take(context.new_page(), server.url + path, HERE / f"{name}-{scheme}-{size}.png")
                 context.close()
         browser.close()
+
+
+def backtest_demo(runs: Path) -> None:
+    """The demo run with the backtest that the Evaluate page offers, so that the page has something to show."""
+    from trnn_core.cli import main as command
+    from trnn_core.training.demo import ensure_demo
+
+    ensure_demo(runs)
+    command(["backtest", "--run", "demo", "--runs", str(runs), "--models", "network,persistence,ewma,relational_ar"])
 
 
 def take(page: Page, url: str, target: Path) -> None:
