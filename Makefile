@@ -18,7 +18,7 @@ WORKERS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 export PIP_FLAGS PORT
 
-.PHONY: app test stress bench lint format clean install install-dev browser demo screenshots
+.PHONY: app test stress postgres bench lint format clean install install-dev browser demo screenshots
 
 install:
 	@python=$$(sh scripts/find_python.sh $(PYTHON)) && "$$python" scripts/setup_venv.py requirements.txt
@@ -45,7 +45,11 @@ format: install-dev
 test: lint browser
 	@$(ONE_THREAD) $(VENV_PYTHON) -m pytest -m "not slow" -n $(WORKERS) --dist loadgroup --timeout 300
 
-stress: lint browser
+# A PostgreSQL server for the long tests; without it they are skipped and say so. Needs Debian or Ubuntu and root.
+postgres:
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || apt-get install -y --no-install-recommends postgresql || echo "no PostgreSQL: its tests will be skipped"
+
+stress: lint browser postgres
 	@$(ONE_THREAD) $(VENV_PYTHON) -m pytest -m slow
 
 bench: install-dev
