@@ -9,8 +9,9 @@ from trnn_core.errors import TRNNError
 from trnn_core.export.forecasts import RunForecast
 from trnn_core.training.runs import Run
 from ui.demo import prepare_demo
-from ui.forecast_view import draw_network, read_forecast
-from ui.page import page, show, simulated_badge
+from ui.forecast_options import Options
+from ui.forecast_view import Picture, read_forecast
+from ui.page import is_dark, page, show, simulated_badge
 from ui.pickers import pick_action, show_scores
 from ui.runs_table import runs_table
 from ui.store import data_sets, load_set, run_store, series_of
@@ -43,8 +44,13 @@ def headline(run: Run, forecast: RunForecast, series: RelationalSeries) -> None:
     picture, words = st.columns([3, 2], gap="large")
     with picture:
         action = pick_action(forecast.actions)
-        figure = draw_network(forecast, series, "Forecast", 0, forecast.actions.index(action), top=40, height=640)
-        show(figure, "home-network", f"Network of expected {action} between countries", file="forecast-network")
+        drawn = Picture(forecast, series, action=forecast.actions.index(action), options=Options(top=40))
+        show(
+            drawn.figure(dark=is_dark(), height=640),
+            "home-network",
+            f"Network of expected {action} between countries",
+            file="forecast-network",
+        )
     with words:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"#### Next {series.period}")

@@ -8,11 +8,11 @@ import numpy as np
 import streamlit as st
 
 from trnn_core.charts.theme import number
-from trnn_core.data.series import RelationalSeries
-from trnn_core.export.forecasts import RunForecast
-from ui.forecast_view import draw_dyad
-from ui.page import show
-from ui.pickers import linked
+from ui.forecast_view import Picture
+from ui.links import linked
+from ui.page import is_dark, show
+
+CLICK_HELP = "Or click an arrow or a cell in the picture."
 
 
 def follow_click(clicked: tuple[int, int] | None, actors: Sequence[str]) -> None:
@@ -23,21 +23,29 @@ def follow_click(clicked: tuple[int, int] | None, actors: Sequence[str]) -> None
     st.session_state["sender"], st.session_state["receiver"] = actors[clicked[0]], actors[clicked[1]]
 
 
-def dyad_panel(forecast: RunForecast, series: RelationalSeries, step: int, action: int) -> None:
-    """Two names, the fan, and the figure in words."""
-    first = np.unravel_index(int(np.nanargmax(forecast.mean[step, ..., action])), forecast.mean.shape[1:3])
-    words = "Or click an arrow or a cell in the picture."
+def pick_pair(actors: Sequence[str], first: tuple[int, int]) -> tuple[int, int]:
+    """Sender and receiver by name, both in the link."""
     a, b = st.columns(2)
     with a:
-        sender = linked("Sender", forecast.actors, "sender", forecast.actors[first[0]], f"Who acts. {words}")
+        sender = linked("Sender", actors, "sender", actors[first[0]], f"Who acts (i). {CLICK_HELP}")
     with b:
-        receiver = linked(
-            "Receiver", forecast.actors, "receiver", forecast.actors[first[1]], f"Who is acted upon. {words}"
-        )
-    i, j = forecast.actors.index(sender), forecast.actors.index(receiver)
-    show(draw_dyad(forecast, series, (i, j), action), "dyad", f"History of {sender} to {receiver} with its forecast")
-    low, middle, high = (part[step, i, j, action] for part in (forecast.lower, forecast.mean, forecast.upper))
-    st.caption(
-        f"{series.period.capitalize()} of {forecast.dates[step]}: about {number(middle)}, {forecast.level:.0%} interval "
-        f"{number(low)} to {number(high)}; last observed {number(forecast.last_values[i, j, action])}."
+        receiver = linked("Receiver", actors, "receiver", actors[first[1]], f"Who is acted upon (j). {CLICK_HELP}")
+    return list(actors).index(sender), list(actors).index(receiver)
+
+
+def dyad_panel(picture: Picture) -> None:
+    """Two names, the fan, and the figure in words."""
+    f, step = picture.forecast, picture.step
+    expected = np.nan_to_num(f.mean[step, ..., picture.action], nan=-np.inf) - 1e18 * np.eye(len(f.actors))
+    largest = np.unravel_index(int(expected.argmax()), expected.shape)
+    i, j = pick_pair(f.actors, (int(largest[0]), int(largest[1])))
+    names = f"{f.actors[i]} to {f.actors[j]}"
+    show(picture.dyad((i, j), dark=is_dark()), "dyad", f"History of {names} with its forecast", file="pair")
+    low, middle, high = (part[step, i, j, picture.action] for part in (f.lower, f.mean, f.upper))
+    sentence = (
+        f"{picture.series.period.capitalize()} of {f.dates[step]}: about {number(middle)}, {f.level:.0%} interval "
+        f"{number(low)} to {number(high)}; last observed {number(f.last_values[i, j, picture.action])}"
     )
+    if f.happened is not None and f.is_past(step):
+        sentence += f"; what happened: {number(f.happened[step, i, j, picture.action])}"
+    st.caption(f"{sentence}.")

@@ -4,69 +4,84 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import streamlit as st
 
 from trnn_core.charts.order import LAYOUTS, ORDERS, Layout, Order
-from ui.forecast_view import SHOWS, Show
+from ui.links import is_number, judge, segments, select
 
 View = Literal["Network", "Heatmap", "Chord"]
 VIEWS: tuple[View, ...] = ("Network", "Heatmap", "Chord")
-LAYOUT_WORDS = {"force": "By ties", "circle": "On a circle"}
-ORDER_WORDS = {"similarity": "Similarity", "activity": "Activity", "name": "Name"}
+Show = Literal["Forecast", "Last observed", "Expected change", "Uncertainty", "What happened", "Forecast error"]
+AHEAD: tuple[Show, ...] = ("Forecast", "Last observed", "Expected change", "Uncertainty")
+PAST: tuple[Show, ...] = (*AHEAD, "What happened", "Forecast error")
+LAYOUT_WORDS = {"force": "By ties", "circle": "On a circle", "geography": "By geography"}
+ORDER_WORDS = {"similarity": "Similarity", "bloc": "Bloc", "activity": "Activity", "name": "Name"}
+COLOURS = ("One colour", "By bloc")
 ALL = "all countries"
 
 
 @dataclass(frozen=True)
 class Options:
-    view: View
-    layout: Layout
-    order: Order
-    top: int
-    threshold: float | None
-    ego: int | None
-    kept: list[int]
+    view: View = "Network"
+    layout: Layout = "force"
+    order: Order = "similarity"
+    by_bloc: bool = False
+    top: int = 60
+    threshold: float | None = None
+    ego: int | None = None
+    kept: tuple[int, ...] | None = None  # None for all
+
+    def hidden(self, n: int) -> frozenset[int]:
+        return frozenset() if self.kept is None else frozenset(range(n)) - frozenset(self.kept)
 
 
-def pick_show() -> Show:
-    return st.selectbox(
-        "Show", SHOWS, key="show", bind="query-params",
-        help="The expected figure; what was last observed; the difference of the two; or how wide the interval is.",
-    )  # fmt: skip
+def pick_show(past: bool) -> Show:
+    shows = PAST if past else AHEAD
+    words = "The expected figure; what was last observed; the difference of the two; how wide the interval is"
+    more = "; what happened; or expected minus what happened." if past else "."
+    return cast(Show, select("Show", shows, "show", words + more))
+
+
+def pick_view() -> View:
+    words = "Arrows between countries; a matrix with senders in rows and receivers in columns; or ribbons inside a circle. Click an arrow or a cell for a pair's history."
+    return cast(View, segments("View", VIEWS, "view", words))
 
 
 def pick_options(actors: Sequence[str]) -> Options:
-    view = st.segmented_control(
-        "View", VIEWS, default=VIEWS[0], required=True, wrap=True, key="view", bind="query-params",
-        help="Arrows between countries; a matrix with senders in rows and receivers in columns; or ribbons inside a circle. Click an arrow or a cell for a pair's history.",
-    )  # fmt: skip
-    with st.popover("Options", icon=":material/tune:"):
-        layout = st.selectbox(
-            "Places of the countries", LAYOUTS, format_func=LAYOUT_WORDS.__getitem__, key="layout", bind="query-params",
-            help="Network: countries with strong ties stand close to each other, or all on a circle. Places never change from week to week.",
+    view = pick_view()
+    with st.popover("Options", icon=":material/tune:", help="Places, order, colours, how many relations, which countries."):  # fmt: skip
+        layout = select(
+            "Places of the countries", LAYOUTS, "layout", name=LAYOUT_WORDS.__getitem__,
+            words="Network: countries with strong ties stand close to each other; all on a circle; or where they lie on the map, near neighbours a little apart. Places never change from week to week.",
         )  # fmt: skip
-        order = st.selectbox(
-            "Order of the rows", ORDERS, format_func=ORDER_WORDS.__getitem__, key="order", bind="query-params",
-            help="Heatmap: countries with like partners side by side, the most active first, or by name.",
+        order = select(
+            "Order of the rows", ORDERS, "order", name=ORDER_WORDS.__getitem__,
+            words="Heatmap and chord: countries with like partners side by side; by bloc; the most active first; or by name.",
         )  # fmt: skip
+        by_bloc = select(
+            "Colours of the countries", COLOURS, "colours",
+            words="Network: blocs are groups of countries that cooperated more with each other than with the rest, over the whole data.",
+        )  # fmt: skip
+        judge("top", is_number(5, 300), "Strongest relations")
         top = st.slider(
             "Strongest relations shown", 5, 300, 60, 5, key="top", bind="query-params",
-            help="Network: only so many arrows are drawn, the strongest ones.",
+            help="Network and chord: only so many are drawn, the strongest ones (top k).",
         )  # fmt: skip
+        judge("least", is_number(0, 1e12), "Smallest figure")
         threshold = st.number_input(
             "Smallest figure shown", min_value=0.0, value=0.0, step=0.5, key="least", bind="query-params",
-            help="Network: arrows below this figure are left out.",
+            help="Network and chord: relations below this figure are left out (threshold).",
         )  # fmt: skip
-        ego = st.selectbox(
-            "Relations of one country", [ALL, *actors], key="ego", bind="query-params",
-            help="Network: only arrows from and to this country.",
-        )  # fmt: skip
+        ego = select("Relations of one country", [ALL, *actors], "ego", "Network and chord: only relations from and to this country (its ego network).")  # fmt: skip
+        judge("countries", actors, "Country")
         kept = st.multiselect(
             "Countries", actors, key="countries", bind="query-params", placeholder="all",
             help="Show only these countries and the relations between them.",
         )  # fmt: skip
     return Options(
-        view or VIEWS[0], layout, order, top, threshold or None, None if ego == ALL else list(actors).index(ego),
-        [i for i, a in enumerate(actors) if not kept or a in kept],
+        view, cast(Layout, layout), cast(Order, order), by_bloc == COLOURS[1], top, threshold or None,
+        None if ego == ALL else list(actors).index(ego),
+        tuple(i for i, a in enumerate(actors) if a in kept) if kept else None,
     )  # fmt: skip

@@ -2,78 +2,111 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from trnn_core.charts.lines import unit_of
-from trnn_core.data.series import RelationalSeries
-from trnn_core.export.forecasts import RunForecast
+from trnn_core.errors import TRNNError
+from trnn_core.export.browser import find_browser
 from trnn_core.export.graphs import to_gexf, to_graph, to_graphml
+from trnn_core.export.images import Format, to_images
+from trnn_core.export.pictures import slug
 from trnn_core.export.tables import to_csv
-from ui.forecast_options import Options
-from ui.forecast_view import Show, matrix_of, title_of
+from ui.forecast_view import Picture
+from ui.links import judge
 from ui.store import positions
 
 
-def changes_table(forecast: RunForecast, series: RelationalSeries, step: int, action: str) -> None:
+def changes_table(picture: Picture) -> None:
+    forecast, step = picture.forecast, picture.step
+    judge("all_actions", ("true", "false"), "All actions")
     everything = st.toggle(
-        "All actions",
-        key="all_actions",
-        bind="query-params",
-        help="Rises and falls of every action, not only the one chosen above.",
-    )
+        "All actions", key="all_actions", bind="query-params", help="Rises and falls of every action (k), not only the one chosen above."
+    )  # fmt: skip
+    columns = ["source", "target", "action", "last_observed", "forecast", "lower", "upper", "change"]
+    columns += ["happened"] if forecast.is_past(step) else []
     sides = st.columns(2, gap="medium")
     for side, falls in zip(sides, (False, True), strict=True):
         with side:
-            rows = forecast.largest(step, 10, falls=falls, action=None if everything else action)
+            rows = forecast.largest(step, 10, falls=falls, action=None if everything else picture.action_name)
             st.markdown("**Falls**" if falls else "**Rises**")
             if rows.empty:
                 st.caption("None expected.")
                 continue
-            st.dataframe(
-                rows[["source", "target", "action", "last_observed", "forecast", "lower", "upper", "change"]],
-                hide_index=True,
-                key=f"changes-{falls}",
-                column_config={
-                    "source": "Sender",
-                    "target": "Receiver",
-                    "action": "Action" if everything else None,
-                    "last_observed": st.column_config.NumberColumn("Last", format="%.3g", help=f"Last observed, {unit_of(series)}"),
-                    "forecast": st.column_config.NumberColumn("Expected", format="%.3g"),
-                    "lower": st.column_config.NumberColumn("From", format="%.3g", help=f"Lower end of the {forecast.level:.0%} interval"),
-                    "upper": st.column_config.NumberColumn("To", format="%.3g", help=f"Upper end of the {forecast.level:.0%} interval"),
-                    "change": st.column_config.NumberColumn("Change", format="%+.3g"),
-                },
-            )  # fmt: skip
+            st.dataframe(rows[columns], hide_index=True, key=f"changes-{falls}", column_config=_columns(picture, everything))  # fmt: skip
     if forecast.simulated:
         st.caption("Simulated data: these countries' figures are made up.")
 
 
-def downloads(
-    forecast: RunForecast, series: RelationalSeries, shown: Show, step: int, action: int, options: Options
-) -> None:
+def _columns(picture: Picture, everything: bool) -> dict[str, Any]:
+    level, number = picture.forecast.level, st.column_config.NumberColumn
+    return {
+        "source": "Sender",
+        "target": "Receiver",
+        "action": "Action" if everything else None,
+        "last_observed": number("Last", format="%.3g", help=f"Last observed, {unit_of(picture.series)}"),
+        "forecast": number("Expected", format="%.3g", help=unit_of(picture.series)),
+        "lower": number("From", format="%.3g", help=f"Lower end of the {level:.0%} interval"),
+        "upper": number("To", format="%.3g", help=f"Upper end of the {level:.0%} interval"),
+        "change": number("Change", format="%+.3g", help="Expected minus last observed"),
+        "happened": number("Happened", format="%.3g", help="What happened in that period"),
+    }
+
+
+def downloads(picture: Picture) -> None:
     """Files are made when asked for, not at every change of a control."""
-    matrix, _ = matrix_of(forecast, shown, step, action)
-    name = f"forecast-{forecast.dates[step]}"
+    forecast = picture.forecast
+    name = f"{slug(picture.show)}-{slug(picture.action_name)}-{forecast.dates[picture.step]}"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Take away**")
+        for form in ("png", "svg") if has_browser() else ():
+            _save(
+                f"Image ({form.upper()})", lambda form=form: image(picture, form), f"{name}.{form}", f"image/{form}+xml" if form == "svg" else "image/png", "image",
+                "The picture above on white ground, 180 mm wide, for papers and slides. Takes a few seconds.",
+            )  # fmt: skip
+        _save("Data shown (CSV)", lambda: shown_csv(picture), f"{name}.csv", "text/csv", "table_view", "The figures of this picture: one row per sender and receiver, with interval.")  # fmt: skip
+        _save("Table (CSV)", lambda: to_csv(forecast.table()), f"forecast-{forecast.dates[0]}.csv", "text/csv", "table", "The whole forecast, one row per week, sender, receiver and action, with intervals. Opens in Excel, R and Stata.")  # fmt: skip
+        _save("Network (GraphML)", lambda: to_graphml(graph(picture)), f"{name}.graphml", "application/xml", "hub", "The network shown, all relations, for Cytoscape, igraph and Gephi.")  # fmt: skip
+        _save("Network (GEXF)", lambda: to_gexf(graph(picture)), f"{name}.gexf", "application/xml", "hub", "The network shown, all relations, for Gephi. Week after week with a timeline: page Report.")  # fmt: skip
+    if not has_browser():
+        st.caption("Images: the camera in the corner of each picture. PNG files need Chromium or Chrome on the server.")
 
-    def graph():
-        title = ", ".join(title_of(forecast, shown, step, action, series.period))
-        extra = {"lower": forecast.lower[step, ..., action], "upper": forecast.upper[step, ..., action]}
-        return to_graph(
-            matrix, forecast.actors, title=title, simulated=forecast.simulated, attributes=extra,
-            positions=positions(series, options.layout),
-        )  # fmt: skip
 
-    with st.container(horizontal=True):
-        st.download_button(
-            "Table (CSV)", lambda: to_csv(forecast.table()), f"{name}.csv", "text/csv", icon=":material/table:", on_click="ignore",
-            help="The whole forecast, one row per week, sender, receiver and action, with intervals. Opens in Excel, R and Stata.",
-        )  # fmt: skip
-        st.download_button(
-            "Network (GraphML)", lambda: to_graphml(graph()), f"{name}.graphml", "application/xml", icon=":material/hub:", on_click="ignore",
-            help="The network shown, all relations, for Cytoscape, igraph and Gephi.",
-        )  # fmt: skip
-        st.download_button(
-            "Network (GEXF)", lambda: to_gexf(graph()), f"{name}.gexf", "application/xml", icon=":material/hub:", on_click="ignore",
-            help="The network shown, all relations, for Gephi.",
-        )  # fmt: skip
-        st.caption("Images: the camera in the corner of each picture.")
+def _save(label: str, make: Any, file: str, mime: str, icon: str, words: str) -> None:
+    st.download_button(label, make, file, mime, icon=f":material/{icon}:", on_click="ignore", help=words)
+
+
+def shown_csv(picture: Picture) -> bytes:
+    """The rows of one period and action, with the figure of the picture under its own name."""
+    table = picture.forecast.table(picture.step)
+    table = table[table["action"] == picture.action_name].copy()
+    place = {name: i for i, name in enumerate(picture.forecast.actors)}
+    matrix = picture.matrix()
+    pairs = zip(table["source"], table["target"], strict=True)
+    table["shown"] = [float(matrix[place[a], place[b]]) for a, b in pairs]
+    table["shown_is"] = picture.show.lower()
+    return to_csv(table)
+
+
+def graph(picture: Picture):
+    at = (picture.step, ..., picture.action)
+    extra = {"lower": picture.forecast.lower[at], "upper": picture.forecast.upper[at]}
+    return to_graph(
+        picture.matrix(), picture.forecast.actors, title=", ".join(picture.titles()), simulated=picture.forecast.simulated,
+        attributes=extra, positions=positions(picture.series, picture.options.layout),
+    )  # fmt: skip
+
+
+def image(picture: Picture, form: Format) -> bytes:
+    source = picture.series.source
+    about = f"{', '.join(picture.titles())}. {source.title}{', simulated data' if source.simulated else ''}. Made with TRNN Studio."
+    return to_images([picture.figure(dark=False)], form, about=about)[0]
+
+
+@st.cache_data(ttl=60, show_spinner=False)
+def has_browser() -> bool:
+    try:
+        return bool(find_browser())
+    except TRNNError:
+        return False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,16 +12,22 @@ import streamlit as st
 from trnn_core.charts.chord import chord
 from trnn_core.charts.heatmap import Kind, heatmap
 from trnn_core.charts.lines import Fan, dyad_history, unit_of
-from trnn_core.charts.network import network, strongest
-from trnn_core.charts.order import Layout, Order
+from trnn_core.charts.map import map_frame
+from trnn_core.charts.network import Scene, network, strongest
 from trnn_core.data.series import RelationalSeries
 from trnn_core.export.forecasts import RunForecast
 from trnn_core.training.runs import Run
-from ui.page import is_dark
-from ui.store import order, positions
+from ui.forecast_options import Options, Show
+from ui.store import blocs, order, positions
 
-Show = Literal["Forecast", "Last observed", "Expected change", "Uncertainty"]
-SHOWS: tuple[Show, ...] = ("Forecast", "Last observed", "Expected change", "Uncertainty")
+MEANINGS = {
+    "Forecast": "thicker and darker: more",
+    "Last observed": "thicker and darker: more",
+    "What happened": "thicker and darker: more",
+    "Uncertainty": "thicker and darker: less sure",
+    "Expected change": "orange: more, blue: less than last observed",
+    "Forecast error": "orange: too many, blue: too few expected",
+}
 
 
 def read_forecast(run: Run) -> RunForecast | None:
@@ -38,90 +45,124 @@ def _read(path: str, modified: int, size: int, _run: Run) -> RunForecast | None:
     return None if stored is None else RunForecast.from_arrays(stored)
 
 
-def matrix_of(forecast: RunForecast, show: Show, step: int, action: int) -> tuple[np.ndarray, Kind]:
-    """What is drawn, (N, N), and how it is coloured."""
-    if show == "Last observed":
-        return forecast.last_values[..., action], "count"
-    if show == "Expected change":
-        return forecast.change[step, ..., action], "change"
-    if show == "Uncertainty":
-        return forecast.upper[step, ..., action] - forecast.lower[step, ..., action], "count"
-    return forecast.mean[step, ..., action], "count"
+def read_hindcast(run: Run) -> dict[str, Any] | None:
+    """What the run expected of past periods; None for a run that kept no such forecasts."""
+    path = run.folder / "hindcast.npz"
+    if not path.exists():
+        return None
+    about = path.stat()
+    return _read_past(str(path), about.st_mtime_ns, about.st_size, run)
 
 
-def title_of(forecast: RunForecast, show: Show, step: int, action: int, period: str) -> tuple[str, str]:
-    """Title and subtitle of a view."""
-    day = forecast.last_date if show == "Last observed" else forecast.dates[step]
-    words = {
-        "Forecast": f"Expected {forecast.actions[action]}",
-        "Last observed": f"Last observed {forecast.actions[action]}",
-        "Expected change": f"Expected change in {forecast.actions[action]}",
-        "Uncertainty": f"Width of the {forecast.level:.0%} interval, {forecast.actions[action]}",
-    }
-    return words[show], f"{period} of {day}"
+@st.cache_resource(max_entries=4, show_spinner="Reading the past forecasts ...")
+def _read_past(path: str, modified: int, size: int, _run: Run) -> dict[str, Any] | None:
+    return _run.hindcast()
 
 
-def draw_network(
-    forecast: RunForecast,
-    series: RelationalSeries,
-    show: Show,
-    step: int,
-    action: int,
-    *,
-    layout: Layout | Literal["chord"] = "force",
-    top: int | None = 60,
-    threshold: float | None = None,
-    ego: int | None = None,
-    kept: list[int] | None = None,
-    height: int = 620,
-) -> go.Figure:
-    """Arrows between places, or ribbons inside a circle (`layout` "chord"), of the strongest relations."""
-    matrix, kind = matrix_of(forecast, show, step, action)
-    if kept is not None:
-        hidden = np.setdiff1d(np.arange(len(matrix)), kept)
-        matrix = matrix.copy()
-        matrix[hidden, :] = 0
-        matrix[:, hidden] = 0
-    title, when = title_of(forecast, show, step, action, series.period)
-    edges = strongest(matrix, top=top, threshold=threshold, ego=ego)
-    about: dict[str, Any] = {
-        "edges": edges, "kind": kind, "unit": unit_of(series), "simulated": forecast.simulated, "dark": is_dark(), "height": height
-    }  # fmt: skip
-    meaning = "orange: more, blue: less than last observed" if kind == "change" else "thicker and darker: more"
-    if layout == "chord":
-        meaning = meaning if kind == "change" else "wide at the sender, coloured by it"
-        about["subtitle"] = f"{when} · {len(edges)} strongest relations · {meaning}"
-        return chord(matrix, forecast.actors, title, order=order(series, "similarity"), **about)
-    about["subtitle"] = f"{when} · {len(edges)} strongest relations · {meaning}"
-    return network(matrix, forecast.actors, positions(series, layout), title, **about)
+@dataclass(frozen=True)
+class Picture:
+    """One view of a forecast: which figures, of which period and action, drawn how."""
 
+    forecast: RunForecast
+    series: RelationalSeries
+    show: Show = "Forecast"
+    step: int = 0
+    action: int = 0
+    options: Options = field(default_factory=Options)
 
-def draw_heatmap(
-    forecast: RunForecast, series: RelationalSeries, show: Show, step: int, action: int, *, by: Order, kept: list[int]
-) -> go.Figure:
-    matrix, kind = matrix_of(forecast, show, step, action)
-    title, when = title_of(forecast, show, step, action, series.period)
-    return heatmap(
-        matrix, forecast.actors, title, kind=kind, unit=unit_of(series), subtitle=when, simulated=forecast.simulated,
-        order=[i for i in order(series, by) if i in set(kept)], dark=is_dark(), details=_intervals(forecast, step, action),
-    )  # fmt: skip
+    @property
+    def action_name(self) -> str:
+        return self.forecast.actions[self.action]
 
+    @property
+    def kind(self) -> Kind:
+        if self.show in ("Expected change", "Forecast error"):
+            return "change"
+        return "count" if self.series.source.kind == "count" or self.show == "Uncertainty" else "value"
 
-def _intervals(forecast: RunForecast, step: int, action: int) -> np.ndarray:
-    lower, upper = forecast.lower[step, ..., action], forecast.upper[step, ..., action]
-    text = [
-        f"{forecast.level:.0%} interval {a:.3g} to {b:.3g}" for a, b in zip(lower.ravel(), upper.ravel(), strict=True)
-    ]
-    return np.array(text, dtype=object).reshape(lower.shape)
+    def matrix(self) -> np.ndarray:
+        """What is drawn, (N, N)."""
+        f, step, action = self.forecast, self.step, self.action
+        if self.show == "Last observed":
+            return f.last_values[..., action]
+        if self.show == "Expected change":
+            return f.change[step, ..., action]
+        if self.show == "Uncertainty":
+            return f.upper[step, ..., action] - f.lower[step, ..., action]
+        if self.show == "What happened" and f.happened is not None:
+            return f.happened[step, ..., action]
+        if self.show == "Forecast error" and f.error is not None:
+            return f.error[step, ..., action]
+        return f.mean[step, ..., action]
 
+    def titles(self) -> tuple[str, str]:
+        """Title and subtitle."""
+        day = self.forecast.last_date if self.show == "Last observed" else self.forecast.dates[self.step]
+        words = {
+            "Forecast": f"Expected {self.action_name}",
+            "Last observed": f"Last observed {self.action_name}",
+            "Expected change": f"Expected change in {self.action_name}",
+            "Uncertainty": f"Width of the {self.forecast.level:.0%} interval, {self.action_name}",
+            "What happened": f"What happened: {self.action_name}",
+            "Forecast error": f"Expected minus what happened, {self.action_name}",
+        }
+        past = "" if self.forecast.happened is None else f", forecast after {self.forecast.last_date}"
+        past = "" if self.show in ("Last observed", "What happened") else past
+        return words[self.show], f"{self.series.period} of {day}{past}"
 
-def draw_dyad(forecast: RunForecast, series: RelationalSeries, pair: tuple[int, int], action: int) -> go.Figure:
-    i, j = pair
-    fan = Fan(
-        np.array(forecast.dates, dtype="datetime64[D]"),
-        forecast.mean[:, i, j, action],
-        forecast.lower[:, i, j, action],
-        forecast.upper[:, i, j, action],
-        forecast.level,
-    )
-    return dyad_history(series, i, j, action, fan=fan, dark=is_dark())
+    def figure(self, *, dark: bool, height: int | None = None) -> go.Figure:
+        return self._heatmap(dark) if self.options.view == "Heatmap" else self._graph(dark, height or 660)
+
+    def _graph(self, dark: bool, height: int) -> go.Figure:
+        """Arrows between places, or ribbons inside a circle, of the strongest relations."""
+        options, actors = self.options, self.forecast.actors
+        matrix, hidden = np.array(self.matrix(), dtype=float), options.hidden(len(actors))
+        matrix[list(hidden), :] = 0
+        matrix[:, list(hidden)] = 0
+        title, when = self.titles()
+        edges = strongest(matrix, top=options.top, threshold=options.threshold, ego=options.ego)
+        meaning = MEANINGS[self.show]
+        if options.view == "Chord" and self.kind != "change":
+            meaning = "wide at the sender, coloured by it"
+        who = "" if options.ego is None else f" of {actors[options.ego]}"
+        about: dict[str, Any] = {
+            "edges": edges, "kind": self.kind, "unit": unit_of(self.series), "simulated": self.forecast.simulated, "dark": dark, "height": height,
+            "subtitle": f"{when} · {len(edges)} strongest relations{who} · {meaning}",
+        }  # fmt: skip
+        if options.view == "Chord":
+            return chord(matrix, actors, title, order=order(self.series, options.order), **about)
+        frame = map_frame(actors) if options.layout == "geography" else None
+        scene = Scene(blocs(self.series) if options.by_bloc else None, frame, hidden)
+        return network(matrix, actors, positions(self.series, options.layout), title, scene=scene, **about)
+
+    def _heatmap(self, dark: bool) -> go.Figure:
+        title, when = self.titles()
+        hidden = self.options.hidden(len(self.forecast.actors))
+        rows = [i for i in order(self.series, self.options.order) if i not in hidden]
+        of = blocs(self.series).of if self.options.order == "bloc" else ()
+        breaks = [at for at in range(1, len(rows)) if of and of[rows[at]] != of[rows[at - 1]]]
+        note = f"{when} · {self.meaning_of_colours()}"
+        return heatmap(
+            self.matrix(), self.forecast.actors, title, kind=self.kind, unit=unit_of(self.series), subtitle=note,
+            simulated=self.forecast.simulated, order=rows, dark=dark, details=self._details(), breaks=breaks,
+        )  # fmt: skip
+
+    def meaning_of_colours(self) -> str:
+        return MEANINGS[self.show].replace("thicker and darker", "darker")
+
+    def _details(self) -> np.ndarray:
+        """The interval of each cell, and what happened where it is known."""
+        f, at = self.forecast, (self.step, ..., self.action)
+        texts = [f"{f.level:.0%} interval {a:.3g} to {b:.3g}" for a, b in zip(f.lower[at].ravel(), f.upper[at].ravel(), strict=True)]  # fmt: skip
+        if f.happened is not None:
+            known = f.happened[at].ravel()
+            texts = [f"{t}; happened {x:.3g}" if np.isfinite(x) else t for t, x in zip(texts, known, strict=True)]
+        return np.array(texts, dtype=object).reshape(f.lower[at].shape)
+
+    def dyad(self, pair: tuple[int, int], *, dark: bool) -> go.Figure:
+        """History of one pair, the fan of the forecast, and what happened after it."""
+        f, at = self.forecast, (slice(None), *pair, self.action)
+        dates = np.array(f.dates, dtype="datetime64[D]")
+        fan = Fan(dates, f.mean[at], f.lower[at], f.upper[at], f.level)
+        origin = int(np.searchsorted(self.series.dates, np.datetime64(f.last_date))) if f.happened is not None else None
+        return dyad_history(self.series, *pair, self.action, fan=fan, origin=origin, dark=dark)

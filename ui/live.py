@@ -3,15 +3,16 @@ or when the server was restarted."""
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
-from trnn_core.charts.lines import loss_curve
+from trnn_core.charts.live import can_be_log, loss_rows, loss_spec, norm_rows, norm_spec
 from trnn_core.errors import TRNNError
 from trnn_core.training import jobs
 from trnn_core.training.events import Request
 from trnn_core.training.runs import Run, Status
 from ui.guard import guard
-from ui.page import is_dark, show
+from ui.page import is_dark
 from ui.store import run_store
 from ui.words import STATE_ICONS, duration, escape
 
@@ -39,34 +40,44 @@ def live_panel(run_id: str, others: list[str], *, log: bool, smoothing: float) -
 
 
 def _panel(run_id: str, others: list[str], log: bool, smoothing: float, was_live: bool) -> None:
+    status = None
     with guard():
         store = run_store()
         run = store.get(run_id)
         status = run.status()
-        head(run, status)
-        buttons(run_id, status)
         history = run.history_frame()
+        head(run, status, history)
+        buttons(run_id, status)
         behind = [(store.get(i).name, store.get(i).history_frame()) for i in others if i != run_id]
-        figure = loss_curve(
-            history,
-            simulated=bool(run.config["data"]["simulated"]),
-            log=log,
-            smoothing=smoothing,
-            others=behind,
-            dark=is_dark(),
-            height=400,
-        )
-        show(figure, "loss", "Training and validation loss by epoch", file="loss")
-        if len(history):
-            last = history.iloc[-1]
-            st.caption(
-                f"Gradient norm {last['grad_norm']:.3g} · learning rate {last['lr']:.3g} · penalty λ(ΣW² + ΣU²) {last['regulariser']:.3g}"
-            )
-    if was_live and not status.is_live:
+        curves(run, history, behind, log=log, smoothing=smoothing)
+    if was_live and (status is None or not status.is_live):
         st.rerun()
 
 
-def head(run: Run, status: Status) -> None:
+def curves(
+    run: Run, history: pd.DataFrame, behind: list[tuple[str, pd.DataFrame]], *, log: bool, smoothing: float
+) -> None:
+    """The loss and the length of the gradient; their charts stay, only their rows change."""
+    simulated = bool(run.config["data"]["simulated"])
+    loss, norm = loss_rows(history, smoothing=smoothing, others=behind), norm_rows(history, smoothing=smoothing)
+    if loss.empty:
+        st.info("The curve begins with the first finished epoch.", icon=":material/hourglass_top:")
+        return
+    names = [name for name, _ in behind]
+    spec = loss_spec(simulated=simulated, log=log and can_be_log(loss), names=names, dark=is_dark(), height=360)
+    st.vega_lite_chart(loss, spec, theme=None, key="chart-loss", alt="Training and validation loss by epoch, the best epoch marked")  # fmt: skip
+    if log and not can_be_log(loss):
+        st.caption("Some losses are zero or below, where there is no logarithm: the scale is linear.")
+    if not norm.empty:
+        steep = norm_spec(simulated=simulated, log=log and can_be_log(norm), dark=is_dark(), height=190)
+        st.vega_lite_chart(norm, steep, theme=None, key="chart-norm", alt="Length of the gradient by epoch")
+    last = history.iloc[-1]
+    st.caption(
+        f"Gradient norm {last['grad_norm']:.3g} · learning rate {last['lr']:.3g} · penalty λ(ΣW² + ΣU²) {last['regulariser']:.3g}"
+    )
+
+
+def head(run: Run, status: Status, history: pd.DataFrame) -> None:
     st.markdown(
         f"#### {STATE_ICONS.get(status.state, '')} {escape(run.name)}: {STATE_WORDS.get(status.state, status.state)}"
     )
@@ -79,20 +90,22 @@ def head(run: Run, status: Status) -> None:
     a.metric("Best validation loss", f"{status.best_val_loss:.4g}" if status.best_val_loss is not None else "–", help="Lowest so far, on periods the network does not learn from.")  # fmt: skip
     b.metric("Best epoch", status.best_epoch or "–", help="The weights of this epoch are kept.")
     c.metric("Still to go", duration(status.eta_seconds) if status.eta_seconds is not None else "–", help="Judged by the epochs so far.")  # fmt: skip
-    d.metric("Windows per second", speed(run), help="Examples the network learns from, per second.")
+    d.metric(
+        "Examples per second",
+        speed(run, history, status),
+        help="Windows of T periods the network learns from, per second.",
+    )
     if status.message:
         st.caption(escape(status.message))
 
 
-def speed(run: Run) -> str:
-    rows = run.history()[-5:]
-    seconds = sum(row["seconds"] for row in rows)
-    if not rows or seconds <= 0:
+def speed(run: Run, history: pd.DataFrame, status: Status) -> str:
+    rows = history["seconds"].tail(5)
+    if not len(rows) or rows.sum() <= 0:
         return "–"
-    periods = run.config["data"]["shape"][0]
     data = run.recipe.data
-    windows = max(int(periods * (1 - data.validation - data.test)) - data.window, 1)
-    return f"{len(rows) * windows / seconds:,.0f}"
+    judged = max(int(run.config["data"]["shape"][0] * (1 - data.validation - data.test)) - data.window, 1)
+    return f"{len(rows) * (status.n_windows or judged) / rows.sum():,.0f}"
 
 
 def buttons(run_id: str, status: Status) -> None:
@@ -117,9 +130,13 @@ def buttons(run_id: str, status: Status) -> None:
         elif status.can_resume:
             st.button("Resume", key="resume", icon=":material/play_arrow:", on_click=_resume, args=(run_id,), help="Go on exactly where it ended.")  # fmt: skip
         if not status.is_live and (run_store().root / run_id / "forecast.npz").exists():
-            st.page_link(
-                "pages/3_Forecast.py", label="See the forecast", icon=":material/hub:", query_params={"run": run_id}
-            )
+            with st.container(border=True, width="content"):
+                st.page_link(
+                    "pages/3_Forecast.py",
+                    label="**See the forecast**",
+                    icon=":material/hub:",
+                    query_params={"run": run_id},
+                )
 
 
 def _button(label: str, action: Request, run_id: str, icon: str, words: str) -> None:

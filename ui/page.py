@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ui.guard import guard
+from ui.links import close_link, open_link
 from ui.login import gate
 
 # Everything the dashboard needs is imported by now: take it out of the garbage collector's rounds, which Streamlit
@@ -37,7 +38,12 @@ def page(title: str) -> Iterator[None]:
     with guard():
         gate()
         navigation()
-        yield
+        open_link(title)
+        notes = st.container()
+        try:
+            yield
+        finally:
+            close_link(notes)
 
 
 def navigation() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
 from trnn_core.training.runs import Run
+from ui.links import linked, segments
 from ui.words import Scores
 
+NEXT = "next"
 ACTION_HELP = (
     "Which kind of act is shown: cooperation or conflict, in words (verbal: statements, visits, threats) or in deeds "
     "(material: aid, sanctions, force). The third mode of the data tensor."
@@ -16,17 +18,7 @@ ACTION_HELP = (
 
 
 def pick_action(actions: Sequence[str]) -> str:
-    chosen = st.segmented_control(
-        "Action",
-        actions,
-        default=actions[0],
-        required=True,
-        wrap=True,
-        key="action",
-        help=ACTION_HELP,
-        bind="query-params",
-    )
-    return chosen or actions[0]
+    return segments("Action", actions, "action", ACTION_HELP)
 
 
 def show_scores(scores: Scores, level: float, *, narrow: bool = False) -> None:
@@ -42,35 +34,30 @@ def show_scores(scores: Scores, level: float, *, narrow: bool = False) -> None:
         )  # fmt: skip
 
 
-def linked(
-    label: str, options: Sequence[str], key: str, default: str, words: str, name: Callable[[str], str] = str
-) -> str:
-    """A choice that is always in the address bar, the default too: what is the default may change with newer runs."""
-    if st.session_state.get(key) not in options:
-        asked = st.query_params.get(key)
-        st.session_state[key] = asked if asked in options else default
-    chosen = st.selectbox(label, options, format_func=name, key=key, help=words)
-    if st.query_params.get(key) != chosen:
-        st.query_params[key] = chosen
-    return chosen
-
-
 def pick_run(
     runs: Sequence[Run], *, first: Run | None = None, words: str = "Which trained network speaks, newest first."
 ) -> Run:
     by_id = {run.run_id: run for run in runs}
-    asked = st.query_params.get("run")
-    if asked is not None and asked not in by_id:
-        st.warning(f"There is no run '{asked}' here; this is another one.", icon=":material/link_off:")
     default = (first or runs[0]).run_id
     return by_id[linked("Run", list(by_id), "run", default, words, name=lambda i: by_id[i].name)]
 
 
+def pick_week(origins: Sequence[str], period: str, last: str) -> str | None:
+    """The last period a past forecast knew; None for the forecast of what comes next."""
+    chosen = linked(
+        period.capitalize(), [NEXT, *reversed(origins)], "week", NEXT,
+        f"Next {period}: the forecast after all data. Or a past one: what this network expects when it knows the data "
+        f"only up to that {period}, beside what then happened.",
+        name=lambda o: f"next, after {last}" if o == NEXT else f"past, after {o}",
+    )  # fmt: skip
+    return None if chosen == NEXT else chosen
+
+
 def pick_step(dates: Sequence[str], period: str) -> int:
     """How many periods ahead, from 0 for the next."""
-    words = [f"next {period}, {d}" if h == 0 else f"{h + 1} {period}s ahead, {d}" for h, d in enumerate(dates)]
-    chosen = st.selectbox(
-        "Horizon", words, key="horizon", bind="query-params",
-        help="How far ahead. Intervals grow with the distance.",
+    steps = [str(h + 1) for h in range(len(dates))]
+    chosen = linked(
+        "Horizon", steps, "horizon", "1", f"How many {period}s ahead (H), and the {period} that is. Intervals grow with the distance.",
+        name=lambda h: f"{h} ahead: {dates[int(h) - 1]}",
     )  # fmt: skip
-    return words.index(chosen)
+    return int(chosen) - 1

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from trnn_core.charts.blocs import Blocs, find_blocs
 from trnn_core.charts.order import Layout, Order, order_actors, place_actors
 from trnn_core.data.readers import read_npz
 from trnn_core.data.series import RelationalSeries
@@ -95,3 +96,12 @@ def order(series: RelationalSeries, by: Order) -> list[int]:
 @st.cache_data(max_entries=32, show_spinner=False)
 def _order(fingerprint: str, by: Order, _series: RelationalSeries) -> list[int]:
     return order_actors(_series, by)
+
+
+def blocs(series: RelationalSeries) -> Blocs:
+    return _blocs(series.fingerprint, series)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _blocs(fingerprint: str, _series: RelationalSeries) -> Blocs:
+    return find_blocs(_series)

@@ -1,16 +1,18 @@
 """Backtest every model on every real series at hand and write the tables of docs/results.md.
 
-    python benchmarks/forecast/run.py [--data ../shared/data] [--series x,y] [--models a,b] [--horizon 1] [--workers 2]
+    python benchmarks/forecast/run.py [--data ../shared/data] [--series x,y] [--parts models,steps,ablations] [--workers 2]
 
-Writes <series>.leaderboard.csv and <series>.calibration.csv beside this file (<series>.steps.* for a horizon above 1), and
-docs/results.md from all of them.
-A series that is absent is left out, saying so; parts already scored are kept in build/forecast and reused.
+Three parts per series: all models one step ahead; some of them 1..8 steps ahead; the recommended model with parts taken
+away. Each writes <series>.<part>.leaderboard.csv, .calibration.csv and .json beside this file, and docs/results.md is made
+from all of them. A series that is absent is left out, saying so; what was scored already is kept in build/forecast and
+reused, so that an interrupted run goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -24,11 +26,17 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
 from trnn_core.data.readers.npz import read_npz  # noqa: E402
+from trnn_core.evaluation.ablations import ABLATIONS  # noqa: E402
 from trnn_core.evaluation.backtest import backtest  # noqa: E402
 from trnn_core.evaluation.forecasters import describe, names  # noqa: E402
 from trnn_core.evaluation.protocol import Protocol  # noqa: E402
 
 SERIES = ("icews0515_weekly_hoff25_quad", "icews2018_19_daily_hoff25_quad", "keds_levant_weekly_16_quad")
+PARTS = {  # models and how many steps ahead
+    "models": (names(), 1),
+    "ablations": (("recommended", "relational_ar", *(f"trnn_core.evaluation.ablations:{a}" for a in ABLATIONS)), 1),
+    "steps": (("recommended", "relational_ar", "ewma", "persistence"), 8),
+}
 COLUMNS = {
     "model": "model", "mse": "MSE", "mae": "MAE", "r2": "R2", "mse_skill_persistence": "MSE skill over persistence",
     "mse_skill_best": "over best baseline", "p_mse": "p", "crps": "CRPS", "crps_skill_best": "over best baseline ",
@@ -39,71 +47,78 @@ COLUMNS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--models", default=",".join(names()))
-    parser.add_argument("--horizon", type=int, default=1)
+    shared = Path(os.environ.get("TRNN_SHARED", ROOT.parent / "shared"))
+    parser.add_argument("--data", type=Path, default=shared / "data")
+    parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--series", default=",".join(SERIES), help="some of the series only")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--page-only", action="store_true", help="write docs/results.md from the tables that are there")
     args = parser.parse_args()
-    for name in args.series.split(","):
-        if not (args.data / f"{name}.npz").exists():
-            print(f"{name}: not here, left out (looked in {args.data})")
-            continue
-        score(name, args)
-    write_page(args)
+    for part in [] if args.page_only else args.parts.split(","):
+        for name in args.series.split(","):
+            if not (args.data / f"{name}.npz").exists():
+                print(f"{name}: not here, left out (looked in {args.data})")
+                continue
+            score(name, part, args)
+            write_page()
 
 
-def score(name: str, args: argparse.Namespace) -> None:
-    """One series: backtest, print, write the two tables and the protocol."""
+def score(name: str, part: str, args: argparse.Namespace) -> None:
+    """One part of one series: backtest, print, write the two tables and the protocol."""
     series, started = read_npz(args.data / f"{name}.npz"), time.perf_counter()
+    models, horizon = PARTS[part]
     result = backtest(
         series,
-        args.models.split(","),
-        Protocol(horizon=args.horizon),
+        models,
+        Protocol(horizon=horizon),
         workers=args.workers,
         store=ROOT / "build" / "forecast" / name,
         progress=lambda done, total, what: print(
-            f"  {done}/{total} {what} ({time.perf_counter() - started:.0f} s)", flush=True
+            f"  {name}, {part}: {done}/{total} {what} ({time.perf_counter() - started:.0f} s)", flush=True
         ),
     )
-    boards = pd.concat([result.leaderboard(h).assign(horizon=h) for h in range(1, args.horizon + 1)], ignore_index=True)
-    stem = name if args.horizon == 1 else f"{name}.steps"
+    boards = pd.concat([result.leaderboard(h).assign(horizon=h) for h in range(1, horizon + 1)], ignore_index=True)
+    calibration = result.calibration()
+    for frame in (boards, calibration):
+        frame["model"] = frame["model"].str.rpartition(":")[2]
+    stem = f"{name}.{part}"
     boards.to_csv(HERE / f"{stem}.leaderboard.csv", index=False, float_format="%.6g", lineterminator="\n")
-    result.calibration().to_csv(HERE / f"{stem}.calibration.csv", index=False, float_format="%.4f", lineterminator="\n")
-    about = {"protocol": result.words, "fingerprint": result.fingerprint, "models": list(result.scores)}
+    calibration.to_csv(HERE / f"{stem}.calibration.csv", index=False, float_format="%.4f", lineterminator="\n")
+    about = {
+        "protocol": result.words,
+        "fingerprint": result.fingerprint,
+        "models": [m.rpartition(":")[2] for m in result.scores],
+        "commit": commit(),
+        "machine": f"Python {platform.python_version()}, {platform.machine()}",
+    }
     (HERE / f"{stem}.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     print(result.words, boards[boards.horizon == 1].to_string(), sep="\n")
 
 
-def write_page(args: argparse.Namespace) -> None:
-    """docs/results.md from the tables beside this file."""
-    commit = subprocess.run(
+def commit() -> str:
+    return subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()
-    command = "python benchmarks/forecast/run.py" + (
-        "" if args.models == ",".join(names()) else f" --models {args.models}"
-    )
+
+
+def write_page() -> None:
+    """docs/results.md from the tables beside this file."""
+    abouts = {p.name: json.loads(p.read_text(encoding="utf-8")) for p in sorted(HERE.glob("*.json"))}
+    made = sorted({f"`{a['commit']}` ({a['machine']})" for a in abouts.values()})
     head = (HERE / "results_head.md").read_text(encoding="utf-8")
-    parts = [
-        head.format(command=command, commit=commit, machine=f"Python {platform.python_version()}, {platform.machine()}")
-    ]
-    for name in SERIES:
-        if (HERE / f"{name}.leaderboard.csv").exists():
-            parts.append(section(name))
-    known = {
-        m
-        for n in SERIES
-        if (HERE / f"{n}.json").exists()
-        for m in json.loads((HERE / f"{n}.json").read_text())["models"]
-    }
-    parts.append("## The models in words\n\n" + "\n".join(f"- `{m}`: {describe(m)}" for m in names() if m in known))
+    parts = [head.format(command="python benchmarks/forecast/run.py", commits=", ".join(made))]
+    parts += [section(name) for name in SERIES if (HERE / f"{name}.models.leaderboard.csv").exists()]
+    known = {m for a in abouts.values() for m in a["models"]}
+    words = [f"- `{m}`: {describe(m)}" for m in names() if m in known]
+    words += [f"- `{m}`: the recommended model, but {w}" for m, w in ABLATIONS.items() if m in known]
+    parts.append("## The models in words\n\n" + "\n".join(words))
     (ROOT / "docs" / "results.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
 def section(name: str) -> str:
-    about = json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
-    boards = pd.read_csv(HERE / f"{name}.leaderboard.csv")
-    calibration = pd.read_csv(HERE / f"{name}.calibration.csv")
+    about = json.loads((HERE / f"{name}.models.json").read_text(encoding="utf-8"))
+    boards = pd.read_csv(HERE / f"{name}.models.leaderboard.csv")
+    calibration = pd.read_csv(HERE / f"{name}.models.calibration.csv")
     lines = [f"## {name}", "", about["protocol"], "", f"Fingerprint of the series: `{about['fingerprint'][:16]}`.", ""]
     lines += [markdown(boards[boards.horizon == 1][list(COLUMNS)].rename(columns=COLUMNS)), ""]
     lines += [
@@ -116,6 +131,8 @@ def section(name: str) -> str:
     lines += [markdown(wide.loc[boards[boards.horizon == 1].model].reset_index()), ""]
     if (HERE / f"{name}.steps.leaderboard.csv").exists():
         lines += further(name)
+    if (HERE / f"{name}.ablations.leaderboard.csv").exists():
+        lines += taken_away(name)
     return "\n".join(lines)
 
 
@@ -134,6 +151,18 @@ def further(name: str) -> list[str]:
     )
     head = "Further ahead, by step: MSE / CRPS / mean width of the 90 % interval. " + about["protocol"]
     return [head, "", markdown(wide.loc[boards[boards.horizon == 1].model].reset_index()), "", words, ""]
+
+
+def taken_away(name: str) -> list[str]:
+    """What each part of the recommended model is worth: its losses with the part taken away, and what that costs."""
+    board = pd.read_csv(HERE / f"{name}.ablations.leaderboard.csv").set_index("model")
+    whole = board.loc["recommended"]
+    rows = board.assign(
+        more_mse=[f"{x / whole.mse - 1:+.2%}" for x in board.mse],
+        more_crps=[f"{x / whole.crps - 1:+.2%}" for x in board.crps],
+    )
+    columns = {"model": "model", "mse": "MSE", "more_mse": "against whole", "crps": "CRPS", "more_crps": "against whole ", "log_score": "log score", "coverage90": "covered"}  # fmt: skip
+    return ["The recommended model with parts taken away, one step ahead:", "", markdown(rows.reset_index()[list(columns)].rename(columns=columns)), ""]  # fmt: skip
 
 
 def markdown(frame: pd.DataFrame) -> str:

@@ -87,13 +87,6 @@ def test_the_likelihood_is_the_negative_binomials():
     torch.testing.assert_close(negative_log_likelihood(mean.log(), size.log(), y), expected)
 
 
-def test_training_is_heard_of_epoch_by_epoch(small_series):
-    heard: list[tuple[int, int, float]] = []
-    Recommended(n_members=2, plan=TrainingPlan(epochs=3), on_epoch=lambda *event: heard.append(event)).fit(small_series)
-    assert [(m, e) for m, e, _ in heard] == [(m, e) for m in (0, 1) for e in (1, 2, 3)]
-    assert all(np.isfinite(loss) for *_, loss in heard)
-
-
 @pytest.mark.parametrize("kind", ["count", "value"])
 def test_saved_as_arrays_it_forecasts_the_same(small_series, kind):
     series = dataclasses.replace(small_series, source=dataclasses.replace(small_series.source, kind=kind))

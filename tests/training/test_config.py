@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trnn_core.errors import TRNNError
+from trnn_core.models.config import ModelConfig
 from trnn_core.training.config import DataConfig, Recipe, TrainConfig
 from trnn_core.training.recipes import PRESETS, plain, preset, read_recipe, recipe_text, write_recipe
 
@@ -90,3 +91,10 @@ def test_a_wrong_recipe_file_is_named(tmp_path):
 
 def test_plain_leaves_out_what_is_not_given():
     assert "patience" not in plain(preset("quick"))["train"]
+
+
+def test_a_model_config_built_directly_tells_mistakes_the_same_way():
+    with pytest.raises(TRNNError, match=r"'model.dropout' must be less than 1(\.0)?. Got 3 instead"):
+        ModelConfig(dropout=3)
+    with pytest.raises(TRNNError, match=r"Unknown setting 'model.cel'; did you mean 'model.cell'"):
+        ModelConfig(cel="gru")

@@ -14,9 +14,8 @@ from trnn_core.data.simulate import simulate
 from trnn_core.errors import TRNNError
 from trnn_core.training.config import Recipe, TrainConfig
 from trnn_core.training.events import Ended, EpochDone, Started, StepDone
-from trnn_core.training.forecasting import summarise, validation_errors
+from trnn_core.training.forecasting import Hindcast, summarise
 from trnn_core.training.optimisers import Optimiser, rate
-from trnn_core.training.predictor import Predictor
 from trnn_core.training.prepare import make_batches, prepare
 from trnn_core.training.recipes import preset
 from trnn_core.training.trainer import fit
@@ -47,8 +46,7 @@ def test_training_lowers_both_losses_and_beats_persistence_on_simulated_data():
     recipe = Recipe(data={"design": "many-to-many"}, model={"cell": "gru", "hidden_shape": (8, 8, 4), "init": "identity"}, train={"epochs": 15})  # fmt: skip
     fitted = fit(series, recipe)
     assert fitted.history[-1]["train_loss"] < 0.8 * fitted.history[0]["train_loss"]
-    predictor = Predictor(fitted.network, fitted.prepared)
-    summary = summarise(fitted, predictor, validation_errors(predictor, 1)[0][0])
+    summary = summarise(fitted, Hindcast(fitted.learner))
     assert summary["test"]["n_origins"] == 20 and summary["test"]["skill"] > 0.1
     assert fitted.best_val_loss == min(row["val_loss"] for row in fitted.history)
 
@@ -86,10 +84,10 @@ def test_divergence_is_caught_at_its_step_explained_and_the_last_good_weights_ke
 
 @pytest.mark.parametrize("what", ("loss", "gradient"))
 def test_a_nan_is_caught_before_it_reaches_a_weight(small_series, monkeypatch, what):
-    import trnn_core.training.trainer as trainer
+    import trnn_core.training.tensor_learner as learner
 
     calls = {"n": 0}
-    real_learn, real_clip = trainer.learn, Optimiser.clip
+    real_learn, real_clip = learner.learn, Optimiser.clip
 
     def learn(*args):
         calls["n"] += 1
@@ -100,7 +98,7 @@ def test_a_nan_is_caught_before_it_reaches_a_weight(small_series, monkeypatch, w
         norm = real_clip(self)
         return float("nan") if what == "gradient" and calls["n"] >= 7 else norm
 
-    monkeypatch.setattr(trainer, "learn", learn)
+    monkeypatch.setattr(learner, "learn", learn)
     monkeypatch.setattr(Optimiser, "clip", clip)
     fitted = fit(small_series, SMALL.changed(**{"train.epochs": 9}))
     assert fitted.outcome == "diverged" and f"The {what} became nan" in fitted.message

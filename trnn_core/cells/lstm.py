@@ -34,7 +34,7 @@ class LSTMSweep(torch.autograd.Function):
             if H_prev is None:
                 M = walk.at(inputs, t).clone(memory_format=torch.contiguous_format)
             else:
-                M = recurrent.apply(H_prev)
+                M = recurrent.apply(H_prev, keep_as=t)
                 M.add_(walk.at(inputs, t))
             sigma_g.apply_(M[GATES])  # eq. 3-5
             sigma_c.apply_(M[C])  # eq. 6
@@ -46,7 +46,7 @@ class LSTMSweep(torch.autograd.Function):
             walk.freeze(hiddens[t], H_prev, t)
             gates.append(M)
             H_prev, C_prev = hiddens[t], cells[t]
-        ctx.walk, ctx.names = walk, names
+        ctx.walk, ctx.names, ctx.recurrent = walk, names, recurrent
         ctx.save_for_backward(inputs, H0, C0, hiddens, cells, *W, *gates)
         ctx.set_materialize_grads(False)
         return walk.hide(hiddens), hiddens[-1].clone(), cells[-1].clone()
@@ -57,9 +57,8 @@ class LSTMSweep(torch.autograd.Function):
         walk = ctx.walk
         sigma_g, sigma_c, sigma_h = map(get_activation, ctx.names)
         inputs, H0, C0, hiddens, cells, *rest = ctx.saved_tensors
-        n_modes = hiddens.ndim - 2
-        W, gates = rest[:n_modes], rest[n_modes:]
-        recurrent = StackedTucker(W)
+        gates = rest[hiddens.ndim - 2 :]
+        recurrent = ctx.recurrent
         recurrent.zero_grads()
         d_inputs = walk.input_grad(inputs)
         for t in reversed(range(walk.n_steps)):
@@ -85,7 +84,7 @@ class LSTMSweep(torch.autograd.Function):
             walk.at(d_inputs, t).add_(dM)
             dH = None
             if H_prev is not None:
-                dH = recurrent.pull_back(dM, H_prev)  # eq. 29, 30
+                dH = recurrent.pull_back(dM, H_prev, t)  # eq. 29, 30
             dH, dC = plus(dH, dH_past), plus(dC, dC_past)
         d_inputs = None if walk.sink is not None else d_inputs
         return d_inputs, dH if H0 is not None else None, dC if C0 is not None else None, None, None, *recurrent.grads

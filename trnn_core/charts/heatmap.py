@@ -16,6 +16,7 @@ from trnn_core.errors import TRNNError
 
 Kind = Literal["count", "change", "value"]
 MANY = 60  # above this many actors the squares are drawn by WebGL and labels get thinner
+SQUARES = 6_000  # cells that answer to the pointer, the largest first: a browser takes seconds over all of 250 x 250
 
 
 def heatmap(
@@ -32,22 +33,30 @@ def heatmap(
     height: int | None = None,
     largest: float | None = None,
     details: np.ndarray | None = None,
+    breaks: Sequence[int] = (),
 ) -> go.Figure:
     """Rows act, columns are acted upon. `largest` keeps the colours comparable from week to week.
 
     matrix   (N, M), NaN where not observed; counts are coloured on a log1p scale, changes symmetrically around zero
-    details  (N, M) of text, shown in the hover under the figure
+    details  (N, M) of text, shown in the hover under the figure; of many actors, only the largest cells answer
+    breaks   a line is drawn before these rows and columns (of the order given), between groups of actors
     """
     n = len(actors)
     if matrix.shape != (n, n):
         raise TRNNError(f"The matrix must be {n} x {n}, one row and column per actor. Got {matrix.shape} instead.")
-    places = np.arange(n) if order is None else np.asarray(order)
+    places = np.arange(n) if order is None else np.asarray(order, dtype=int)
+    n = len(places)  # an order may leave actors out
     values = np.asarray(matrix, dtype=float)[np.ix_(places, places)]
     names = [actors[int(i)] for i in places]
     colours = palette(dark)
+    chosen = _answering(values)
+    if len(chosen) < values.size and n > MANY:
+        subtitle = " · ".join(filter(None, [subtitle, f"the {len(chosen):,} largest of {values.size:,} cells can be clicked"]))  # fmt: skip
     figure = go.Figure(
-        [_cells(values, kind, unit, colours, largest), _squares(values, names, places, kind, unit, details)]
+        [_cells(values, kind, unit, colours, largest), _squares(values, chosen, names, places, kind, unit, details)]
     )
+    if n > MANY:  # a gap of a pixel would be half of such a cell; half the digits, half the way to the browser
+        figure.data[0].update(xgap=0, ygap=0, z=np.asarray(figure.data[0].z, dtype=np.float32))
     step = 1 if n <= MANY else max(1, n // 50)
     ticks = {
         "tickvals": list(range(0, n, step)),
@@ -62,8 +71,17 @@ def heatmap(
     figure.update_xaxes(fixedrange=True)
     figure.update_yaxes(fixedrange=True)
     finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=tall, margin=(90, 10, 74, 90))
-    figure.update_layout(showlegend=False, clickmode="event+select", dragmode="pan")
+    lines = [_break(at, n, axis, colours.faint) for at in breaks for axis in "xy"]
+    figure.update_layout(showlegend=False, clickmode="event+select", dragmode="pan", shapes=lines)
     return figure
+
+
+def _break(at: int, n: int, axis: str, colour: str) -> dict[str, object]:
+    across = {f"{axis}0": at - 0.5, f"{axis}1": at - 0.5}
+    other = "y" if axis == "x" else "x"
+    return {
+        "type": "line", **across, f"{other}0": -0.5, f"{other}1": n - 0.5, "line": {"color": colour, "width": 1.5}
+    }  # fmt: skip
 
 
 def _cells(values: np.ndarray, kind: Kind, unit: str, colours, largest: float | None) -> go.Heatmap:
@@ -105,12 +123,26 @@ def _cells(values: np.ndarray, kind: Kind, unit: str, colours, largest: float | 
     )
 
 
+def _answering(values: np.ndarray) -> np.ndarray:
+    """Flat places of the cells that can be pointed at: all, or of very many those with the largest figures."""
+    if values.size <= max(SQUARES, MANY**2):
+        return np.arange(values.size)
+    size = np.nan_to_num(np.abs(values)).ravel()
+    return np.sort(np.argpartition(-size, SQUARES)[:SQUARES])
+
+
 def _squares(
-    values: np.ndarray, names: list[str], places: np.ndarray, kind: Kind, unit: str, details: np.ndarray | None
+    values: np.ndarray,
+    chosen: np.ndarray,
+    names: list[str],
+    places: np.ndarray,
+    kind: Kind,
+    unit: str,
+    details: np.ndarray | None,
 ):
     """Transparent markers; `customdata` is the pair of actor positions, in the series' own order."""
     n = len(names)
-    rows, cols = np.divmod(np.arange(n * n), n)
+    rows, cols = np.divmod(chosen, n)
     texts = [
         f"<b>{plain(names[i])} → {plain(names[j])}</b><br>{number(values[i, j], signed=kind == 'change')} {plain(unit)}"
         + (f"<br>{plain(details[places[i], places[j]])}" if details is not None else "")

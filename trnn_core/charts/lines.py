@@ -67,12 +67,17 @@ def dyad_history(
     *,
     fan: Fan | None = None,
     last: int | None = 52,
+    origin: int | None = None,
     dark: bool = False,
     height: int = 380,
 ) -> go.Figure:
-    """What one actor did to another, and, as a fan, what is expected next."""
+    """What one actor did to another, and, as a fan, what is expected next.
+
+    origin  the last period the forecast knew; what came after it is drawn as what happened
+    """
     colours = palette(dark)
-    cut = slice(-last, None) if last else slice(None)
+    end = len(series) if origin is None else origin + 1
+    cut = slice(max(end - last, 0) if last else 0, end)
     dates, values = series.dates[cut], np.asarray(series.values[cut, source, target, action], dtype=float)
     figure = go.Figure()
     figure.add_scatter(
@@ -82,6 +87,13 @@ def dyad_history(
     )  # fmt: skip
     if fan is not None:
         _add_fan(figure, fan, dates[-1], float(values[-1]), colours.lines[1])
+        after = slice(end, end + len(fan.dates))
+        if len(series.dates[after]):
+            figure.add_scatter(
+                x=series.dates[after], y=np.asarray(series.values[after, source, target, action], dtype=float), mode="markers",
+                name="what happened", marker={"symbol": "diamond-open", "size": 9, "color": colours.ink, "line": {"width": 2}},
+                hovertemplate="%{x|%d %b %Y}: %{y:,.3~g}<extra>what happened</extra>",
+            )  # fmt: skip
     unit = unit_of(series)
     figure.update_yaxes(title=unit, rangemode="tozero" if series.source.kind == "count" else "normal")
     figure.update_xaxes(title=_time_title(series))

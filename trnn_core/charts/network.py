@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from trnn_core.charts.blocs import Blocs
 from trnn_core.charts.heatmap import Kind
+from trnn_core.charts.map import MapFrame
 from trnn_core.charts.theme import Palette, colour_at, finish, number, palette, plain
 from trnn_core.errors import TRNNError
 
@@ -21,6 +23,15 @@ class Edge:
     source: int
     target: int
     weight: float
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What surrounds the arrows: nodes coloured by bloc, a map's degrees behind them, actors that are not shown."""
+
+    blocs: Blocs | None = None
+    frame: MapFrame | None = None
+    hidden: frozenset[int] = frozenset()
 
 
 def strongest(
@@ -59,8 +70,10 @@ def network(
     subtitle: str = "",
     dark: bool = False,
     height: int = 640,
+    scene: Scene | None = None,
 ) -> go.Figure:
     """`edges` defaults to the 60 strongest; a click on an arrow's middle carries (source, target) in `customdata`."""
+    scene = scene or Scene()
     n = len(actors)
     if matrix.shape != (n, n) or positions.shape != (n, 2):
         raise TRNNError(
@@ -75,7 +88,8 @@ def network(
         [
             *traces,
             _handles(drawn, positions, actors, kind, unit),
-            _nodes(actors, positions, radii, activity, drawn, unit, colours),
+            *_legend(scene.blocs, colours),
+            _nodes(actors, positions, radii, activity, drawn, unit, colours, scene),
         ]
     )
     hidden = {"visible": False, "fixedrange": False}
@@ -83,8 +97,35 @@ def network(
     figure.update_yaxes(**hidden, range=[-1.16, 1.16])
     note = subtitle or f"the {len(drawn)} strongest relations; thicker and darker is more {unit}"
     finish(figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4))
-    figure.update_layout(showlegend=False, clickmode="event+select", dragmode="pan", uirevision="network")
+    figure.update_layout(clickmode="event+select", dragmode="pan", uirevision="network")
+    figure.update_layout(showlegend=scene.blocs is not None, legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False, "title": {"text": "blocs  "}})  # fmt: skip
+    if scene.frame is not None:
+        _draw_degrees(figure, scene.frame, colours)
     return figure
+
+
+def _draw_degrees(figure: go.Figure, frame: MapFrame, colours: Palette) -> None:
+    """Meridians and parallels, faintly, with their degrees at the edge."""
+    line = {"color": colours.grid, "width": 1}
+    shapes, notes = [], []
+    for x, name in frame.meridians():
+        shapes.append({"type": "line", "x0": x, "x1": x, "y0": -1.14, "y1": 1.14, "line": line, "layer": "below"})
+        notes.append({"x": x, "y": 1.15, "text": name, "yanchor": "top"})
+    for y, name in frame.parallels():
+        shapes.append({"type": "line", "x0": -1.2, "x1": 1.2, "y0": y, "y1": y, "line": line, "layer": "below"})
+        notes.append({"x": -1.2, "y": y, "text": name, "xanchor": "left"})
+    font = {"size": 10, "color": colours.faint}
+    figure.update_layout(shapes=shapes, annotations=[{**n, "showarrow": False, "font": font} for n in notes])
+
+
+def _legend(blocs: Blocs | None, colours: Palette) -> list[go.Scatter]:
+    """A dot and a name per bloc; nothing is drawn in the picture itself."""
+    if blocs is None:
+        return []
+    return [
+        go.Scatter(x=[None], y=[None], mode="markers", name=plain(name), showlegend=True, marker={"size": 11, "color": colours.lines[b % len(colours.lines)]})
+        for b, name in enumerate(blocs.names)
+    ]  # fmt: skip
 
 
 def _radii(activity: np.ndarray, n: int) -> np.ndarray:
@@ -93,7 +134,7 @@ def _radii(activity: np.ndarray, n: int) -> np.ndarray:
     return (8 + 22 * share**1.5) * (1.0 if n <= 40 else 0.55)
 
 
-def _curve(a: np.ndarray, b: np.ndarray, points: int = 41) -> np.ndarray:
+def _curve(a: np.ndarray, b: np.ndarray, points: int = 25) -> np.ndarray:
     """A quadratic Bezier from a to b that leans to the right of its way: (points, 2)."""
     across = np.array([b[1] - a[1], a[0] - b[0]])
     bend = (a + b) / 2 + BEND * across
@@ -112,59 +153,50 @@ def _classes(edges: list[Edge]) -> tuple[np.ndarray, np.ndarray]:
 def _arrows(
     edges: list[Edge], positions: np.ndarray, radii: np.ndarray, kind: Kind, colours: Palette, height: int
 ) -> list[go.Scatter]:
-    """Faint first, strong last, so that the strong lie on top. One line trace and one trace of heads per class."""
+    """Faint first, strong last, so that the strong lie on top. One line trace per class and one trace of all heads:
+    what a browser has to draw again at every change of a control."""
     if not edges:
         return []
     classes, signs = _classes(edges)
     pixel = 2.3 / max(height - 60, 1)  # plot units per pixel, upwards
-    traces = []
-    for level in range(STEPS):
-        for sign in (-1.0, 1.0):
-            chosen = [e for e, c, s in zip(edges, classes, signs, strict=True) if c == level and s == sign]
-            if not chosen:
-                continue
-            share = (level + 1) / STEPS
-            if kind == "change":
-                colour = colour_at(colours.changes, 0.5 + sign * (0.16 + 0.34 * share))
-            else:
-                colour = colour_at(colours.counts, 0.24 + 0.62 * share)
-            lines, heads, angles = [], [], []
-            for e in chosen:
-                path = _curve(positions[e.source], positions[e.target])
-                left = np.linalg.norm(path - positions[e.target], axis=1) > (radii[e.target] / 2 + 4) * pixel
-                path = path[left] if left.sum() > 2 else path
-                lines.append(np.vstack([path, [[np.nan, np.nan]]]))
-                heads.append(path[-1])
-                way = path[-1] - path[-2]
-                angles.append(float(np.degrees(np.arctan2(way[0], way[1]))))
-            joined, tips = np.vstack(lines), np.array(heads)
-            traces.append(
-                go.Scatter(
-                    x=joined[:, 0],
-                    y=joined[:, 1],
-                    mode="lines",
-                    hoverinfo="skip",
-                    opacity=0.45 + 0.5 * share,
-                    line={"width": 0.7 + 4.3 * share**1.4, "color": colour, "shape": "spline", "smoothing": 0.6},
-                )
-            )
-            traces.append(
-                go.Scatter(
-                    x=tips[:, 0],
-                    y=tips[:, 1],
-                    mode="markers",
-                    hoverinfo="skip",
-                    opacity=0.55 + 0.45 * share,
-                    marker={
-                        "symbol": "triangle-up",
-                        "size": 6 + 6 * share,
-                        "angle": angles,
-                        "color": colour,
-                        "line": {"width": 0},
-                    },
-                )
-            )
-    return traces
+    lines: dict[tuple[int, float], list[np.ndarray]] = {}
+    tips, angles, sizes, shades = [], [], [], []
+    for place in np.argsort(classes, kind="stable"):
+        e, key = edges[place], (int(classes[place]), float(signs[place]))
+        path = _curve(positions[e.source], positions[e.target])
+        left = np.linalg.norm(path - positions[e.target], axis=1) > (radii[e.target] / 2 + 4) * pixel
+        path = path[left] if left.sum() > 2 else path
+        lines.setdefault(key, []).append(np.vstack([path, [[np.nan, np.nan]]]))
+        way = path[-1] - path[-2]
+        tips.append(path[-1])
+        angles.append(round(float(np.degrees(np.arctan2(way[0], way[1]))), 1))
+        sizes.append(round(6 + 6 * (key[0] + 1) / STEPS, 1))
+        shades.append(_shade(*key, kind, colours, 0.55))
+    heads = np.round(np.array(tips), 4)
+    traces = [_lines(np.vstack(paths), *key, kind, colours) for key, paths in lines.items()]
+    marker = {"symbol": "triangle-up", "size": sizes, "angle": angles, "color": shades, "line": {"width": 0}}
+    return [
+        *traces,
+        go.Scatter(x=heads[:, 0], y=heads[:, 1], mode="markers", hoverinfo="skip", showlegend=False, marker=marker),
+    ]
+
+
+def _shade(level: int, sign: float, kind: Kind, colours: Palette, least: float) -> str:
+    """The colour of a class, the more see-through the fainter."""
+    share = (level + 1) / STEPS
+    colour = (
+        colour_at(colours.changes, 0.5 + sign * (0.16 + 0.34 * share))
+        if kind == "change"
+        else colour_at(colours.counts, 0.24 + 0.62 * share)
+    )
+    return f"rgba{colour[3:-1]},{least + (0.97 - least) * share:.2f})"
+
+
+def _lines(path: np.ndarray, level: int, sign: float, kind: Kind, colours: Palette) -> go.Scatter:
+    shown = np.round(path, 4)
+    width = round(0.7 + 4.3 * ((level + 1) / STEPS) ** 1.4, 2)
+    line = {"width": width, "color": _shade(level, sign, kind, colours, 0.45)}
+    return go.Scatter(x=shown[:, 0], y=shown[:, 1], mode="lines", hoverinfo="skip", showlegend=False, line=line)
 
 
 def _handles(edges: list[Edge], positions: np.ndarray, actors: Sequence[str], kind: Kind, unit: str) -> go.Scatter:
@@ -181,6 +213,7 @@ def _handles(edges: list[Edge], positions: np.ndarray, actors: Sequence[str], ki
             for e in edges
         ],
         customdata=[[e.source, e.target] for e in edges],
+        showlegend=False,
         selected={"marker": {"opacity": 0}},
         unselected={"marker": {"opacity": 0}},
     )
@@ -194,10 +227,24 @@ def _nodes(
     edges: list[Edge],
     unit: str,
     colours: Palette,
+    scene: Scene,
 ) -> go.Scatter:
+    n = len(actors)
     busy = {e.source for e in edges} | {e.target for e in edges}
-    shown = [i in busy for i in range(len(actors))]
-    labelled = shown if len(actors) > 60 else [True] * len(actors)
+    labelled = [i not in scene.hidden and (i in busy or n <= 60) for i in range(n)]
+    own = [colours.node] * n if scene.blocs is None else [colours.lines[b % len(colours.lines)] for b in scene.blocs.of]
+    marker = {
+        "size": [0.0 if i in scene.hidden else round(float(radii[i]), 1) for i in range(n)],
+        "color": [own[i] if i in busy else colours.grid for i in range(n)],
+        "opacity": 1,
+        "line": {"width": 1.5, "color": colours.ground},
+    }
+    font = {
+        "size": 12 if n <= 40 else 9,
+        "color": [colours.ink if i in busy else colours.faint for i in range(n)],
+        "shadow": f"0 0 3px {colours.ground}, 0 0 4px {colours.ground}",
+    }
+    bloc = ["" if scene.blocs is None else f"<br>bloc {plain(scene.blocs.names[b])}" for b in (scene.blocs.of if scene.blocs else [0] * n)]  # fmt: skip
     return go.Scatter(
         x=positions[:, 0],
         y=positions[:, 1],
@@ -205,21 +252,13 @@ def _nodes(
         hoverinfo="text",
         text=[plain(a) if seen else "" for a, seen in zip(actors, labelled, strict=True)],
         textposition="top center",
-        textfont={
-            "size": 12 if len(actors) <= 40 else 9,
-            "color": [colours.ink if s else colours.faint for s in shown],
-            "shadow": f"0 0 3px {colours.ground}, 0 0 3px {colours.ground}, 0 0 5px {colours.ground}",
-        },
+        textfont=font,
         hovertext=[
-            f"<b>{plain(a)}</b><br>{number(x)} {plain(unit)}, sent and received"
-            for a, x in zip(actors, activity, strict=True)
+            "" if i in scene.hidden else f"<b>{plain(a)}</b><br>{number(activity[i])} {plain(unit)}, sent and received{bloc[i]}"
+            for i, a in enumerate(actors)
         ],
-        marker={
-            "size": radii,
-            "color": [colours.node if s else colours.grid for s in shown],
-            "opacity": 1,
-            "line": {"width": 1.5, "color": colours.ground},
-        },
+        marker=marker,
+        showlegend=False,
         selected={"marker": {"opacity": 1}},
         unselected={"marker": {"opacity": 1}},
-    )
+    )  # fmt: skip

@@ -10,13 +10,15 @@ import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import pdist
 
+from trnn_core.charts.blocs import find_blocs
+from trnn_core.charts.map import place_on_map
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 
-Order = Literal["similarity", "activity", "name"]
-ORDERS: tuple[Order, ...] = ("similarity", "activity", "name")
-Layout = Literal["force", "circle"]
-LAYOUTS: tuple[Layout, ...] = ("force", "circle")
+Order = Literal["similarity", "bloc", "activity", "name"]
+ORDERS: tuple[Order, ...] = ("similarity", "bloc", "activity", "name")
+Layout = Literal["force", "circle", "geography"]
+LAYOUTS: tuple[Layout, ...] = ("force", "circle", "geography")
 
 
 def ties(series: RelationalSeries) -> np.ndarray:
@@ -36,6 +38,9 @@ def order_actors(series: RelationalSeries, by: Order = "similarity") -> list[int
     strength = ties(series)
     if by == "activity":
         return sorted(range(n), key=lambda i: (-strength[i].sum(), i))
+    if by == "bloc":
+        of = find_blocs(series).of
+        return sorted(range(n), key=lambda i: (of[i], -strength[i].sum(), i))
     if by != "similarity":
         raise TRNNError(f"The order must be one of {', '.join(ORDERS)}. Got {by!r} instead.")
     if n < 3 or not strength.any():
@@ -50,6 +55,8 @@ def place_actors(series: RelationalSeries, layout: Layout = "force", seed: int =
     n = len(series.actors)
     if layout not in LAYOUTS:
         raise TRNNError(f"The layout must be one of {', '.join(LAYOUTS)}. Got {layout!r} instead.")
+    if layout == "geography":
+        return place_on_map(series.actors)
     if layout == "circle" or n < 3:
         return _circle(order_actors(series), n)
     strength = ties(series)

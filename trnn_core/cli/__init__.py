@@ -20,15 +20,22 @@ VERBS: dict[str, str] = {
     "info": "info",
     "simulate": "simulate",
     "train": "train",
+    "tune": "tune",
     "runs": "runs",
     "stop": "stop",
     "pause": "pause",
     "cancel": "cancel",
     "resume": "resume",
     "worker": "worker",
+    "task": "task",
     "forecast": "forecast",
     "report": "report",
     "export": "export",
+    "explain": "explain",
+    "influence": "influence",
+    "scenario": "scenario",
+    "impulse": "impulse",
+    "unusual": "unusual",
 }
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2

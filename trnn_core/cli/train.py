@@ -44,6 +44,27 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ:
+        return _run_together(args)
+    return _run(args)
+
+
+def _run_together(args: argparse.Namespace) -> int:
+    """One of several processes that torchrun has started: the first does as always, the others follow it."""
+    if args.queue:
+        raise TRNNError("Processes started by torchrun train here and now; leave out --queue.")
+    from trnn_core.training.distributed import joined
+    from trnn_core.training.trainer import fit_together
+
+    with joined() as group:
+        if group.rank == 0:
+            return _run(args)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it and tells all
+        fit_together(group, None)
+        return 0
+
+
+def _run(args: argparse.Namespace) -> int:
     store = RunStore(args.runs)
     found = _resumed(store, args) if args.resume else _created(store, args)
     if args.queue:

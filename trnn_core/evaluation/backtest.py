@@ -11,26 +11,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from concurrent.futures import Executor, Future, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.evaluation.forecasters import names
+from trnn_core.evaluation.forecasters import RUN_NETWORK, names
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult, join
 from trnn_core.evaluation.scoring import Block, BlockScores, run_block
+from trnn_core.training.executors import open_executor
 
 Progress = Callable[[int, int, str], None]
-_VERSION = 1  # raise when scores change their meaning: stored parts of an older version are not reused
-_RETRIES = 2
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+Each = Callable[[Block, int], None]
+_VERSION = 2  # raise when scores change their meaning: stored parts of an older version are not reused
 
 
 def backtest(
@@ -40,22 +38,26 @@ def backtest(
     *,
     executor: Executor | None = None,
     workers: int | None = None,
+    cluster: str | None = None,
     store: Path | None = None,
     progress: Progress | None = None,
+    each: Each | None = None,
 ) -> BacktestResult:
     """Score the models on the same origins.
 
     models    names, or names with the options of each
     executor  where to run; by default local processes, `workers` of them (as many as processors), one thread each
+    cluster   the address of a Dask scheduler to use instead (by default that in TRNN_CLUSTER)
     store     a folder for finished parts: a backtest that was interrupted goes on where it stopped
     progress  called with (parts done, parts in all, what was finished)
+    each      work here, part after part, and call this with the part and the number of its origins scored so far
     """
     protocol = protocol or Protocol()
     options = dict(models) if isinstance(models, Mapping) else {name: {} for name in models}
     _check_names(options)
-    tasks = _tasks(series, options, protocol)
+    tasks = parts_of(series, options, protocol)
     done: dict[int, BlockScores] = {}
-    keys = [_key(series, task) for task in tasks]
+    keys = [part_name(series, task) for task in tasks]
     paths = [store / f"{key}.npz" if store else None for key in keys]
     if store:
         store.mkdir(parents=True, exist_ok=True)
@@ -64,7 +66,10 @@ def backtest(
         if path is not None and path.exists():
             done[i] = BlockScores.load(path)
             _report(progress, len(done), total, f"{tasks[i].model} was scored before")
-    for i, scores in _run(series, tasks, [i for i in range(total) if i not in done], executor, workers):
+    todo = [i for i in range(total) if i not in done]
+    for i, scores in (
+        _here(series, tasks, todo, each) if each else _run(series, tasks, todo, executor, workers, cluster)
+    ):
         done[i] = scores
         if (path := paths[i]) is not None:
             scores.save(path)
@@ -73,7 +78,8 @@ def backtest(
     return BacktestResult.of(series, protocol, {name: join(blocks) for name, blocks in parts.items()})
 
 
-def _tasks(series: RelationalSeries, options: Mapping[str, dict[str, Any]], protocol: Protocol) -> list[Block]:
+def parts_of(series: RelationalSeries, options: Mapping[str, dict[str, Any]], protocol: Protocol) -> list[Block]:
+    """The parts of a backtest, one per model and fit, in the order they are worked on."""
     blocks = protocol.blocks(len(series))
     first = blocks[0][0]
     return [
@@ -83,29 +89,28 @@ def _tasks(series: RelationalSeries, options: Mapping[str, dict[str, Any]], prot
     ]
 
 
-def _run(
-    series: RelationalSeries, tasks: list[Block], todo: list[int], executor: Executor | None, workers: int | None
+def _here(
+    series: RelationalSeries, tasks: list[Block], todo: list[int], each: Each
 ) -> Iterator[tuple[int, BlockScores]]:
-    """Finished tasks as they come; a process that dies takes its unfinished tasks to a fresh pool."""
+    for i in todo:
+        yield i, run_block(series, tasks[i], partial(each, tasks[i]))
+
+
+def _run(
+    series: RelationalSeries,
+    tasks: list[Block],
+    todo: list[int],
+    executor: Executor | None,
+    workers: int | None,
+    cluster: str | None,
+) -> Iterator[tuple[int, BlockScores]]:
+    """Finished tasks as they come."""
     if executor is not None:
         yield from _collect({executor.submit(run_block, series, tasks[i]): i for i in todo})
-        return
-    n_workers = max(1, min(workers or os.cpu_count() or 1, len(todo)))
-    for attempt in range(_RETRIES + 1):
-        finished: set[int] = set()
-        try:
-            with _pool(n_workers) as pool:
-                for i, scores in _collect({pool.submit(run_block, series, tasks[i]): i for i in todo}):
-                    finished.add(i)
-                    yield i, scores
-            return
-        except BrokenProcessPool as e:
-            todo = [i for i in todo if i not in finished]
-            if attempt == _RETRIES:
-                raise TRNNError(
-                    f"A backtest process ended by itself {_RETRIES + 1} times (is there enough memory?); "
-                    f"{len(todo)} of {len(tasks)} parts are left. Run the same command again, with fewer workers."
-                ) from e
+    elif todo:
+        n_workers = max(1, min(workers or os.cpu_count() or 1, len(todo)))
+        with open_executor(cluster, workers=n_workers) as own:
+            yield from _collect({own.submit(run_block, series, tasks[i]): i for i in todo})
 
 
 def _collect(futures: dict[Future[BlockScores], int]) -> Iterator[tuple[int, BlockScores]]:
@@ -117,23 +122,7 @@ def _collect(futures: dict[Future[BlockScores], int]) -> Iterator[tuple[int, Blo
             future.cancel()
 
 
-@contextmanager
-def _pool(n_workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Spawned processes of one thread each: the same bits whatever the number of workers."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
-    try:
-        with ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn")) as pool:
-            yield pool
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _key(series: RelationalSeries, task: Block) -> str:
+def part_name(series: RelationalSeries, task: Block) -> str:
     """All that determines a task's scores, as a file name."""
     content = [_VERSION, series.fingerprint, series.source.kind, series.source.diagonal, task.model, task.options,
                task.origins, task.horizon, task.diagonal, task.first_origin]  # fmt: skip
@@ -145,7 +134,7 @@ def _check_names(options: Mapping[str, dict[str, Any]]) -> None:
     if not options:
         raise TRNNError(f"A backtest needs at least one model. Choose from {', '.join(names())}.")
     for name in options:
-        if name not in names() and ":" not in name:
+        if name not in (RUN_NETWORK, *names()) and ":" not in name:
             raise TRNNError(
                 f"The model must be one of {', '.join(names())}, or a class of your own as module:Class. Got {name!r} instead."
             )

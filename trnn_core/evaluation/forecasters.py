@@ -15,14 +15,21 @@ NETWORKS: dict[str, tuple[str, str]] = {
         "trnn_core.models.recommended:Recommended",
         "tGRU shared by all dyads on top of the relational autoregression, count likelihood, three members",
     ),
+    "network": (
+        "trnn_core.evaluation.networks:by_recipe",
+        "the run's own recipe, trained anew on what was known at the time",
+    ),
     "tlstm": ("trnn_core.evaluation.networks:tlstm", "a plain tLSTM, hidden 14 x 14 x 4, windows of 7, stopped early"),
     "tgru": ("trnn_core.evaluation.networks:tgru", "a plain tGRU, hidden 14 x 14 x 4, windows of 7, stopped early"),
 }
 
 
+RUN_NETWORK = "network"  # needs the recipe of a run as its option
+
+
 def names() -> tuple[str, ...]:
-    """All models by name, networks first."""
-    return (*NETWORKS, *registry.BASELINES)
+    """All models that need no run, by name, networks first."""
+    return (*(name for name in NETWORKS if name != RUN_NETWORK), *registry.BASELINES)
 
 
 def create(name: str, **options: Any) -> Forecaster:

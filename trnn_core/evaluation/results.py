@@ -17,7 +17,7 @@ from trnn_core.evaluation.forecasters import is_baseline
 from trnn_core.evaluation.intervals import GRID, GROUPS, coverage, pit_deviation
 from trnn_core.evaluation.metrics import CELL_METRICS, METRICS
 from trnn_core.evaluation.protocol import Protocol
-from trnn_core.evaluation.scoring import BlockScores
+from trnn_core.evaluation.scoring import MISS_COLUMNS, BlockScores
 from trnn_core.evaluation.significance import diebold_mariano
 
 ALL = "all"
@@ -36,6 +36,10 @@ class BacktestResult:
     actors: tuple[str, ...]
     actions: tuple[str, ...]
     scores: Mapping[str, BlockScores]
+    calendar: tuple[str, ...] = ()  # from the first origin to the last period
+    period: str = "week"
+    kind: str = "count"
+    licence: str = ""  # of the data
 
     @classmethod
     def of(cls, series: RelationalSeries, protocol: Protocol, scores: Mapping[str, BlockScores]) -> BacktestResult:
@@ -50,6 +54,10 @@ class BacktestResult:
             series.actors,
             series.actions,
             scores,
+            tuple(str(date) for date in series.dates[origins[0] :]),
+            series.period,
+            series.source.kind,
+            series.source.licence,
         )
 
     def table(self) -> pd.DataFrame:
@@ -82,8 +90,8 @@ class BacktestResult:
             row: dict[str, object] = {"model": model, **mean, "r2": 1 - mean["mse"] / spread if spread > 0 else np.nan}
             for metric in ("mse", "crps"):
                 best = self.best_baseline(metric, horizon, action)
-                row[f"{metric}_skill_persistence"] = self._skill(model, "persistence", metric, horizon, action)
-                row[f"{metric}_skill_best"] = self._skill(model, best, metric, horizon, action)
+                row[f"{metric}_skill_persistence"] = self.skill(model, "persistence", metric, horizon, action)
+                row[f"{metric}_skill_best"] = self.skill(model, best, metric, horizon, action)
                 row[f"p_{metric}"] = self._p_value(model, best, metric, horizon, action)
             row["pit_deviation"] = pit_deviation(scores.pit[horizon - 1, 0] / max(scores.pit_n[horizon - 1, 0], 1))
             row["n_origins"] = int(np.isfinite(self.losses(model, "mse", horizon, action)).sum())
@@ -139,7 +147,24 @@ class BacktestResult:
                         rows.append((*label, total[h, i, k] / n[h, i, k]))
         return pd.DataFrame(rows, columns=["model", "horizon", "country", "role", "action", "metric", "value"])
 
-    def _skill(self, model: str, rival: str | None, metric: str, horizon: int, action: str) -> float:
+    def misses(self, model: str, horizon: int = 1, action: str = ALL, n: int = 20) -> pd.DataFrame:
+        """The largest misses: period, source, target, action, expected, lower, upper, came, error; the worst first."""
+        scores = self.scores[model]
+        rows = scores.misses[scores.misses[:, 1] == horizon]
+        if action != ALL:
+            rows = rows[rows[:, 4] == self.actions.index(action)]
+        rows = rows[np.argsort(-rows[:, -1], kind="stable")][:n]
+        origin, step, i, j, k = rows[:, :5].astype(int).T
+        columns: dict[str, object] = {
+            "period": [self.calendar[t - int(scores.origins[0]) + h] for t, h in zip(origin, step, strict=True)],
+            "source": [self.actors[x] for x in i],
+            "target": [self.actors[x] for x in j],
+            "action": [self.actions[x] for x in k],
+        }
+        return pd.DataFrame(columns | {name: rows[:, 5 + x] for x, name in enumerate(MISS_COLUMNS[5:])})
+
+    def skill(self, model: str, rival: str | None, metric: str, horizon: int, action: str) -> float:
+        """The share of the rival's loss that the model saves; NaN where the rival was not scored."""
         if rival is None or rival not in self.scores:
             return float("nan")
         mine, theirs = (_nanmean(self.losses(m, metric, horizon, action)) for m in (model, rival))
@@ -162,6 +187,7 @@ def join(blocks: Sequence[BlockScores]) -> BlockScores:
         np.sum([b.cell_n for b in blocks], axis=0),
         np.sum([b.pit for b in blocks], axis=0),
         np.sum([b.pit_n for b in blocks], axis=0),
+        np.concatenate([b.misses for b in blocks]),
     )
 
 

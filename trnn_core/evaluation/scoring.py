@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,18 @@ import numpy as np
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import create
-from trnn_core.evaluation.intervals import GRID, GROUPS, activity_groups, pit_bounds, pit_curve
+from trnn_core.evaluation.intervals import GRID, GROUPS, LEVEL, activity_groups, pit_bounds, pit_curve
 from trnn_core.evaluation.metrics import CELL_METRICS, METRICS, SET_METRICS, score_cells, score_set
-from trnn_core.models.forecast import forecast_each
+from trnn_core.models.forecast import Forecast, forecast_each
 from trnn_core.models.panel import fill_forward
 
 _REFERENCE = 4  # periods whose average level an escalation must exceed
+MISSES = 5  # largest misses kept of every origin, step and action
+MISS_COLUMNS = ("origin", "step", "source", "target", "action", "expected", "lower", "upper", "came", "error")
+
+
+BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)  # by a damaged NPZ
+Tell = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,8 @@ class BlockScores:
     cell_n     (H, N, M, K)
     pit        (H, G, U) summed PIT curves
     pit_n      (H, G)
+    misses     (R, MISS_COLUMNS) float32: the largest misses; positions of origin and labels, the figures as forecast and
+               as they came, and the squared error on the working scale
     """
 
     origins: np.ndarray
@@ -54,6 +64,7 @@ class BlockScores:
     cell_n: np.ndarray
     pit: np.ndarray
     pit_n: np.ndarray
+    misses: np.ndarray
 
     def save(self, path: Path) -> None:
         buffer = io.BytesIO()
@@ -67,14 +78,18 @@ class BlockScores:
         try:
             with np.load(path, allow_pickle=False) as stored:
                 return cls(**{f.name: stored[f.name] for f in fields(cls)})
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as e:
+        except BROKEN as e:
             raise TRNNError(
                 f"A stored part of the backtest must be an NPZ of scores. {path.name} is not ({e}); delete it to score it again."
             ) from e
 
 
-def run_block(series: RelationalSeries, block: Block) -> BlockScores:
-    """Fit on the periods up to the block's first origin, then score every origin of the block."""
+def run_block(series: RelationalSeries, block: Block, tell: Tell | None = None) -> BlockScores:
+    """Fit on the periods up to the block's first origin, then score every origin of the block.
+
+    tell    called with the number of origins scored: 0 before the fit, then after each
+    """
+    _tell(tell, 0)
     model = create(block.model, **block.options)
     model.fit(series.select(periods=slice(0, block.origins[0] + 1)))
     n, k, h = len(series.actors), len(series.actions), block.horizon
@@ -84,6 +99,7 @@ def run_block(series: RelationalSeries, block: Block) -> BlockScores:
     table = np.full((len(block.origins), h, k + 1, len(METRICS)), np.nan)
     sums, counted = np.zeros((len(CELL_METRICS), h, n, n, k)), np.zeros((h, n, n, k), dtype=np.int64)
     pit, pit_n = np.zeros((h, len(GROUPS), len(GRID))), np.zeros((h, len(GROUPS)), dtype=np.int64)
+    misses = [np.zeros((0, len(MISS_COLUMNS)))]
     for o, (t, forecast) in enumerate(forecast_each(model, series, block.origins, h)):
         for step in range(1, min(h, len(series) - 1 - t) + 1):
             use = series.observed[t + step] & pairs[..., None]
@@ -93,12 +109,37 @@ def run_block(series: RelationalSeries, block: Block) -> BlockScores:
             table[o, step - 1] = _row(scores, whole, use)
             sums[:, step - 1] += np.stack([np.where(use, scores[name], 0.0) for name in CELL_METRICS])
             counted[step - 1] += use
+            misses.append(_largest_misses(forecast, t, step, came, np.where(use, scores["mse"], -1.0)))
             below, upto = pit_bounds(forecast.distribution[step - 1], came)
             for g in range(len(GROUPS)):
                 inside = use & ((groups == g)[..., None] if g else True)
                 pit[step - 1, g] += pit_curve(below[inside], upto[inside])
                 pit_n[step - 1, g] += int(inside.sum())
-    return BlockScores(np.array(block.origins), table, sums, counted, pit, pit_n)
+        _tell(tell, o + 1)
+    return BlockScores(
+        np.array(block.origins), table, sums, counted, pit, pit_n, np.concatenate(misses).astype(np.float32)
+    )
+
+
+def _tell(tell: Tell | None, n: int) -> None:
+    if tell is not None:
+        tell(n)
+
+
+def _largest_misses(forecast: Forecast, origin: int, step: int, came: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """Of each action the cells with the largest squared error (unused cells have a negative one), as MISS_COLUMNS."""
+    distribution = forecast.distribution[step - 1]
+    n, _, n_actions = error.shape
+    top = np.argsort(-error.reshape(-1, n_actions), axis=0, kind="stable")[
+        :MISSES
+    ].T.ravel()  # by action, (K x MISSES,)
+    k = np.repeat(np.arange(n_actions), len(top) // n_actions)
+    i, j = np.divmod(top, n)
+    chosen = error[i, j, k] > 0
+    i, j, k = i[chosen], j[chosen], k[chosen]
+    lower, upper = (q[i, j, k] for q in distribution.quantiles(((1 - LEVEL) / 2, (1 + LEVEL) / 2)))
+    places = [np.full(len(i), origin), np.full(len(i), step), i, j, k]
+    return np.stack([*places, distribution.mean[i, j, k], lower, upper, came[i, j, k], error[i, j, k]], axis=1)
 
 
 def _row(scores: dict[str, np.ndarray], whole: dict[str, list[float]], use: np.ndarray) -> np.ndarray:

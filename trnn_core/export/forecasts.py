@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from trnn_core.charts.theme import number
+from trnn_core.data.series import RelationalSeries, step_dates
 from trnn_core.errors import TRNNError
 from trnn_core.export.tables import tidy
 
@@ -27,6 +28,7 @@ class RunForecast:
     last_date: str
     last_values: np.ndarray  # (N, M, K)
     meta: Mapping[str, Any]
+    happened: np.ndarray | None = None  # (H, N, M, K) for a past forecast; NaN where nothing is known yet
 
     @classmethod
     def from_arrays(cls, stored: Mapping[str, Any]) -> RunForecast:
@@ -43,6 +45,44 @@ class RunForecast:
             if array.shape != expected:
                 raise TRNNError(f"The forecast's '{part}' must have the shape of its labels, {expected}. Got {array.shape} instead.")  # fmt: skip
         return cls(**names, **arrays, last_date=str(stored.get("last_date", ""))[:10], meta=dict(stored["meta"]))
+
+    @classmethod
+    def from_hindcast(cls, stored: Mapping[str, Any], origin: str, series: RelationalSeries) -> RunForecast:
+        """What the run expected after a past period, as it would have then, beside what happened.
+
+        stored  origins (O,), mean, lower, upper (O, H, N, M, K), actors, actions, meta
+        """
+        origins = [str(o)[:10] for o in stored["origins"]]
+        known = [str(d) for d in series.dates]
+        if origin not in origins or origin not in known:
+            raise TRNNError(f"A backtested period must be one of {origins[0]} to {origins[-1]}. Got {origin!r} instead.")  # fmt: skip
+        o, t = origins.index(origin), known.index(origin)
+        horizon = np.shape(stored["mean"])[1]
+        happened = np.full((horizon, *series.shape[1:]), np.nan)
+        after = np.asarray(series.values[t + 1 : t + 1 + horizon], dtype=float)
+        happened[: len(after)] = after
+        arrays = {part: stored[part][o] for part in ("mean", "lower", "upper")}
+        found = cls.from_arrays(
+            arrays
+            | {
+                "dates": [str(d) for d in step_dates(series.dates[t], series.period, horizon)],
+                "actors": stored["actors"],
+                "actions": stored["actions"],
+                "last_date": origin,
+                "last_values": series.values[t],
+                "meta": dict(stored["meta"]) | {"simulated": series.source.simulated},
+            }
+        )
+        return replace(found, happened=happened)
+
+    @property
+    def error(self) -> np.ndarray | None:
+        """Expected minus what happened, (H, N, M, K); None for a forecast of the future."""
+        return None if self.happened is None else self.mean - self.happened
+
+    def is_past(self, step: int) -> bool:
+        """Whether it is known what happened in this period."""
+        return self.happened is not None and bool(np.isfinite(self.happened[step]).any())
 
     @property
     def simulated(self) -> bool:
@@ -68,6 +108,8 @@ class RunForecast:
             "last_observed": np.broadcast_to(self.last_values, (len(dates), *self.last_values.shape)),
             "change": self.change[chosen],
         }
+        if self.happened is not None:
+            columns["happened"] = self.happened[chosen]
         return tidy(columns, dates, self.actors, self.actions, simulated=self.simulated)
 
     def largest(self, step: int = 0, n: int = 10, *, falls: bool = False, action: str | None = None) -> pd.DataFrame:

@@ -26,11 +26,11 @@ Total = Callable[[np.ndarray], np.ndarray]
 class Channels:
     """Channels of one panel; moving averages are computed once, `at` stacks the periods asked for.
 
-    `names` lists the channels in order; `recurrent` are the positions of those whose course over time is worth reading.
+    Without `relational` only the dyad itself and its reverse are read. `names` lists the channels in order; `recurrent` are the positions of those whose course over time is worth reading.
     """
 
-    def __init__(self, panel: Panel, period: Period) -> None:
-        self.panel = panel
+    def __init__(self, panel: Panel, period: Period, relational: bool = True) -> None:
+        self.panel, self.relational = panel, relational
         self.season = SEASONS.get(period, 0)
         self._pairs = panel.cells.astype(np.float32)[..., None]
         values = panel.values * self._pairs
@@ -64,6 +64,20 @@ class Channels:
             ("reciprocal mean count 0.1", lambda t, _: log(_turn(counts[0.1][t]), 0.03), True),
             ("reciprocal mean count 0.03", lambda t, _: log(_turn(counts[0.03][t]), 0.02), False),
         ]
+        if self.relational:
+            out += self._relations()
+        if self.season:
+            out += [
+                (f"{what} at this point of the season", self._season(what == "world"), False)
+                for what in ("world", "dyad")
+                if what == "dyad" or self.relational
+            ]
+        return out
+
+    def _relations(self) -> list[tuple[str, Maker, bool]]:
+        """What goes on around a dyad: its sender's and receiver's other relations, the world, common partners."""
+        log, counts = self._logged, self._counts
+        out: list[tuple[str, Maker, bool]] = []
         for who, total in (("sender", _of_sender), ("receiver", _of_receiver), ("world", _of_world)):
             out += [
                 (f"{who} news", self._news(total), True),
@@ -75,12 +89,10 @@ class Channels:
             ("receiver as sender", lambda t, _: log(_turn(_of_sender(counts[0.1][t])), 0.5), False),
             ("common partners", self._common_partners, False),
         ]
-        if self.season:
-            out += [
-                ("world at this point of the season", lambda t, h: self._season_factor(t, h, world=True), False),
-                ("dyad at this point of the season", lambda t, h: self._season_factor(t, h, world=False), False),
-            ]
         return out
+
+    def _season(self, world: bool) -> Maker:
+        return lambda t, h: self._season_factor(t, h, world)
 
     def _lag(self, lag: int) -> Maker:
         return lambda t, _: np.where((t >= lag)[:, None, None, None], self._level[np.maximum(t - lag, 0)], 0.0)

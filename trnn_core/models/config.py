@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from trnn_core.cells.kinds import CELLS
+from trnn_core.models.settings import Settings
 
 Likelihood = Literal["squared", "poisson", "negative_binomial", "cross_entropy"]
 Activation = Literal["sigmoid", "tanh", "relu", "identity", "hard_sigmoid", "softsign"]
 Init = Literal["glorot", "orthogonal", "identity", "uniform"]
 
 
-class ModelConfig(BaseModel):
+class ModelConfig(Settings):
     """The network: cell, hidden shape, read-out and likelihood."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    section = "model"
+
+    network: Literal["tensor", "dyad"] = Field(
+        "tensor",
+        description="tensor: one hidden tensor for all relations, as in the paper; dyad: one small network shared by all dyads, "
+        "correcting a relational autoregression",
+    )
 
     cell: Literal[tuple(CELLS)] = Field(  # type: ignore[valid-type]
         "lstm", description="tLSTM (eq. 3-8), tGRU (eq. 9-13), or the plain tRNN of Elman or Jordan (eq. 1-2)"
@@ -29,3 +36,5 @@ class ModelConfig(BaseModel):
     init: Init = Field("glorot", description="how the factors W and U start")
     likelihood: Likelihood = Field("squared", description="the loss l of eq. 14-18")
     dropout: float = Field(0.0, ge=0.0, lt=1.0, description="share of hidden entries left out while training")
+    channels: int = Field(16, ge=1, le=512, description="hidden channels per dyad and action (dyad networks)")
+    members: int = Field(1, ge=1, le=50, description="networks trained side by side and averaged (dyad networks)")

@@ -1,4 +1,4 @@
-"""Predictive distributions per cell: negative binomial for counts, normal for values.
+"""Predictive distributions per cell: negative binomial for counts, normal for values, Bernoulli for any event or none.
 
 Everything a score needs is summed exactly over the support, never drawn. Arrays are of any common shape S.
 """
@@ -146,4 +146,42 @@ class Normal:
         return {"count": score, "log1p": score}
 
 
-Distribution = NegativeBinomial | Normal
+@dataclass(frozen=True)
+class Bernoulli:
+    """Whether anything happens: 1 with the given chance, else 0.
+
+    >>> Bernoulli(np.array([0.02, 0.5, 0.97])).quantiles((0.05, 0.95)).tolist()
+    [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
+    """
+
+    mean: np.ndarray
+    discrete = True
+
+    def __getitem__(self, index: Any) -> Bernoulli:
+        return Bernoulli(self.mean[index])
+
+    @property
+    def variance(self) -> np.ndarray:
+        return self.mean * (1 - self.mean)
+
+    def log_probability(self, y: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.log(np.where(y > 0, self.mean, 1 - self.mean))
+
+    def cdf(self, y: np.ndarray) -> np.ndarray:
+        y = np.asarray(y)
+        return np.where(y < 0, 0.0, np.where(y < 1, 1 - self.mean, 1.0))
+
+    def quantile(self, p: float) -> np.ndarray:
+        return (1 - self.mean < p).astype(float)
+
+    def quantiles(self, levels: tuple[float, ...]) -> np.ndarray:
+        return np.stack([self.quantile(p) for p in levels])
+
+    def crps(self, y: np.ndarray) -> dict[Scale, np.ndarray]:
+        """The Brier score; a yes or no has one scale, given under both names."""
+        score = ((y > 0) - self.mean) ** 2
+        return {"count": score, "log1p": score}
+
+
+Distribution = NegativeBinomial | Normal | Bernoulli

@@ -56,11 +56,10 @@ class DyadNetwork(nn.Module):
         return self.readout(self.dropout(joined))
 
 
-def correct(outputs: Tensor, highway: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Log mean, log size and level: the linear forecast's (B, 3, K) plus bounded corrections."""
-    log_mean = highway[:, 0] + _REACH * torch.tanh(outputs[:, 0] / _REACH)
-    log_size = highway[:, 1] + _REACH * torch.tanh(outputs[:, 1] / _REACH)
-    return log_mean, log_size, highway[:, 2] + outputs[:, 2]
+def corrections(outputs: Tensor) -> Tensor:
+    """What outputs (..., 3, K) add to the linear forecast: bounded for the two logarithms, as it is for the level."""
+    logs, level = outputs[..., :2, :], outputs[..., 2:, :]
+    return torch.cat([_REACH * torch.tanh(logs / _REACH), level], dim=-2)
 
 
 def negative_log_likelihood(log_mean: Tensor, log_size: Tensor, counts: Tensor) -> Tensor:

@@ -9,19 +9,19 @@ Dimension letters: O origins, T periods, P pairs, F channels, L steps of a windo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 import torch
 
 from trnn_core.data.series import Period, RelationalSeries
-from trnn_core.models.baselines.ar import RelationalAR
+from trnn_core.models.baselines.ar import PooledAR, RelationalAR
 from trnn_core.models.baselines.base import LevelForecaster
 from trnn_core.models.channels import Channels
 from trnn_core.models.distributions import Distribution, NegativeBinomial
 from trnn_core.models.dyad_network import DyadNetwork
-from trnn_core.models.dyad_training import Rows, TrainingPlan, train_member
+from trnn_core.models.dyad_training import Member, Rows, TrainingPlan, joint_correction, make_members
 from trnn_core.models.panel import Panel
 
 _START = 20  # periods before this have hardly any past
@@ -31,32 +31,58 @@ _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _CLIP = 6.0
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What the model is made of; parts are taken away only to see what each is worth."""
+
+    relational: bool = True  # whether channels and linear model see other dyads than the own one and its reverse
+
+    def highway(self) -> PooledAR:
+        return RelationalAR() if self.relational else PooledAR()
+
+
 class Recommended(LevelForecaster):
-    """tGRU corrections to a relational autoregression, weights shared by all dyads."""
+    """tGRU corrections to a relational autoregression, weights shared by all dyads.
+
+    `fit` trains it in one go. `begin` hands out the members for somebody else to train step by step; their networks are
+    those the model forecasts with at any time.
+    """
 
     name = "recommended"
     min_periods = 60
 
-    def __init__(
-        self,
-        n_members: int = 3,
-        plan: TrainingPlan | None = None,
-        on_epoch: Callable[[int, int, float], None] | None = None,
-    ) -> None:
+    def __init__(self, n_members: int = 3, plan: TrainingPlan | None = None, parts: Parts | None = None) -> None:
         super().__init__()
-        self.n_members, self.plan, self.on_epoch = n_members, plan or TrainingPlan(), on_epoch
+        self.n_members, self.plan, self.parts = n_members, plan or TrainingPlan(), parts or Parts()
         self.members: list[DyadNetwork] = []
-        self._highway = RelationalAR()
+        self._in_training: list[Member] = []
+        self._highway: PooledAR = self.parts.highway()
         self._period: Period = "week"
         self._centre, self._spread = np.zeros(0), np.ones(0)
         self._shares: dict[int, float] = {1: 1.0}
         self._last: tuple[Panel, Channels] | None = None
 
     def fit(self, series: RelationalSeries) -> Self:
+        members = self.begin(series)
+        for epoch in range(1, self.plan.epochs + 1):
+            for member in members:
+                for rows in member.schedule.rows(member.number, member.schedule.steps(epoch)):
+                    member.gradient(rows)
+                    member.update()
+        self.end()
+        return self
+
+    def begin(self, series: RelationalSeries) -> list[Member]:
+        """Learn all but the networks: linear model, noise, scaling; the untrained members with their data."""
         self.check_length(series)
-        self._highway = RelationalAR().fit(series)
+        self._highway = self.parts.highway().fit(series)
         self._period = series.period
-        return super().fit(series)
+        super().fit(series)
+        return self._in_training
+
+    def end(self) -> None:
+        """Let go of the training data once the members are trained."""
+        self._in_training = []
 
     def _learn(self, panel: Panel) -> None:
         self._shares, self._last = {1: 1.0}, None
@@ -65,14 +91,30 @@ class Recommended(LevelForecaster):
         pairs = self._some_pairs(panel, len(origins))
         inputs, highway = self._inputs(panel, origins, 1, pairs)  # (T, P, F, K), (T, P, 3, K)
         self._centre, self._spread = inputs.mean((0, 1)), inputs.std((0, 1)) + 1e-3
+        self._in_training = make_members(self._rows(panel, origins, pairs, inputs, highway), self.plan, self.n_members)
+        self.members = [member.network for member in self._in_training]
+
+    def held_rows(self, series: RelationalSeries, first: int) -> Rows:
+        """The periods of a series from `first` on as rows, to see how well the members forecast what they never saw."""
+        panel = Panel.of(series)
+        origins = np.arange(max(first - self.plan.window, 0), panel.n_periods - 1)
+        pairs = self._some_pairs(panel, len(origins))
+        return self._rows(panel, origins, pairs, *self._inputs(panel, origins, 1, pairs))
+
+    def _rows(
+        self, panel: Panel, origins: np.ndarray, pairs: np.ndarray, inputs: np.ndarray, highway: np.ndarray
+    ) -> Rows:
         _standardise(inputs, self._centre, self._spread)
         came = _pick((panel.values if panel.counts else panel.level)[origins + 1], pairs)
         seen = _pick(panel.observed[origins + 1], pairs)
         tensors = [torch.from_numpy(np.ascontiguousarray(x)) for x in (inputs, highway, came, seen)]
-        rows = Rows(tensors[0], tensors[1], tensors[2], tensors[3], self._channels(panel).recurrent, panel.counts)
-        self.members = []
-        for member in range(self.n_members):
-            self.members.append(train_member(rows, self.plan, member, self.on_epoch))
+        return Rows(tensors[0], tensors[1], tensors[2], tensors[3], self._channels(panel).recurrent, panel.counts)
+
+    def attach(self, series: RelationalSeries) -> Self:
+        """Give a model that was saved its training periods back, so that it can learn how to look further ahead."""
+        self._check_labels(series)
+        self._train = self._highway._train = self._highway._learnt = Panel.of(series)
+        return self
 
     def _levels(self, panel: Panel, origins: np.ndarray, step: int) -> np.ndarray:
         return self._corrected(panel, origins, step)[2]
@@ -96,30 +138,25 @@ class Recommended(LevelForecaster):
         """The highway and the members' mean correction, (O, N, M, 3, K) each."""
         window, pairs = self.plan.window, np.arange(panel.cells.size)
         recurrent = list(self._channels(panel).recurrent)
-        ways, corrections = [], []
+        ways, added = [], []
         for part in np.array_split(origins, -(-len(origins) // _BLOCK)):
             periods = np.arange(max(part.min() - window + 1, 0), part.max() + 1)
             inputs, highway = self._inputs(panel, periods, step, pairs)
             _standardise(inputs, self._centre, self._spread)
             steps = np.maximum(part[:, None] + np.arange(1 - window, 1), 0) - periods[0]  # (O, L)
-            for at, row in zip(part - periods[0], steps, strict=True):
-                course, now = (
-                    torch.from_numpy(x) for x in (inputs[row][:, :, recurrent].swapaxes(0, 1).copy(), inputs[at])
-                )
-                with torch.no_grad():
-                    outputs = torch.stack([m(course, now) for m in self.members]).double()
-                    outputs[:, :, :2] = 2.0 * torch.tanh(outputs[:, :, :2] / 2.0)
-                ways.append(highway[at])
-                corrections.append(outputs.mean(0).numpy())
+            course = inputs[:, :, recurrent][steps].swapaxes(1, 2)  # (O, P, L, R, K)
+            course, now = (torch.from_numpy(x.reshape(-1, *x.shape[2:])) for x in (course, inputs[part - periods[0]]))
+            ways.append(highway[part - periods[0]])
+            added.append(joint_correction(self.members, course, now).numpy())
         shape = (len(origins), *panel.cells.shape, 3, panel.level.shape[-1])
-        return np.stack(ways).reshape(shape).astype(float), np.stack(corrections).reshape(shape)
+        return np.concatenate(ways).reshape(shape).astype(float), np.concatenate(added).reshape(shape)
 
     def _inputs(self, panel: Panel, periods: np.ndarray, step: int, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Channels with the highway's three numbers behind them (T, P, F, K), and the highway (T, P, 3, K)."""
         channels, inputs, ways = self._channels(panel), [], []
         for part in np.array_split(periods, -(-len(periods) // _BLOCK)):
             level, spread = self._highway._predict(panel, part, step)
-            size = spread.size if isinstance(spread, NegativeBinomial) else spread.sd
+            size = spread.size if isinstance(spread, NegativeBinomial) else np.sqrt(spread.variance)
             mean = np.log(np.maximum(spread.mean, 1e-9)) if panel.counts else level
             way = _pick(np.stack([mean, np.log(size), level], axis=-2), pairs).astype(np.float32)
             inputs.append(np.concatenate([_pick(channels.at(part, step), pairs), way], axis=-2))
@@ -128,7 +165,7 @@ class Recommended(LevelForecaster):
 
     def _channels(self, panel: Panel) -> Channels:
         if self._last is None or self._last[0] is not panel:
-            self._last = (panel, Channels(panel, self._period))
+            self._last = (panel, Channels(panel, self._period, self.parts.relational))
         return self._last[1]
 
     def _some_pairs(self, panel: Panel, n_periods: int) -> np.ndarray:

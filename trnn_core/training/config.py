@@ -5,34 +5,18 @@ No torch here, so that pages can validate a form. Every mistake is told in one s
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from trnn_core.data import designs, transforms
 from trnn_core.errors import TRNNError
 from trnn_core.models.config import ModelConfig
+from trnn_core.models.settings import Settings, unknown
 
 Design = Literal["many-to-one", "many-to-many", "single-series"]
 Optimiser = Literal["adam", "adamw", "sgd", "rmsprop"]
-Schedule = Literal["constant", "cosine", "step", "plateau"]
-
-
-class Settings(BaseModel):
-    """A frozen group of settings; unknown names are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-    section: ClassVar[str] = ""
-
-    def __init__(self, /, **settings: Any):
-        try:
-            super().__init__(**settings)
-        except ValidationError as e:
-            raise explain(e, type(self), self.section) from None
-
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # nested groups keep their full path in errors
+Schedule = Literal["constant", "cosine", "step", "plateau", "one-cycle"]
 
 
 class DataConfig(Settings):
@@ -89,6 +73,12 @@ class TrainConfig(Settings):
     section = "train"
 
     epochs: int = Field(default=100, ge=1, le=1_000_000, description="passes over the training windows")
+    epoch_share: float = Field(
+        default=1.0,
+        gt=0.0,
+        le=1.0,
+        description="share of the training examples an epoch reads; 0.1 makes ten short epochs of one pass (dyad networks)",
+    )
     batch_size: int = Field(default=61, ge=1, le=100_000, description="consecutive windows per step; they share work")
     optimiser: Optimiser = Field(default="adam", description="how a gradient becomes a step")
     learning_rate: float = Field(default=0.01, gt=0.0, le=10.0, description="size of a step")
@@ -139,6 +129,25 @@ class TrainConfig(Settings):
         return self
 
 
+# A dyad network reads counts as log1p, values as they are, and makes its own inputs of them.
+DYAD_FIXED: dict[str, Any] = {
+    "data.transform": "log1p",
+    "data.slices": ("direct",),
+    "data.design": "many-to-one",
+    "data.diagonal": False,
+    **{f"model.{name}": ModelConfig.model_fields[name].default for name in ("hidden_shape", "num_layers", "gate_activation", "candidate_activation", "hidden_activation")},
+    "model.cell": "gru",
+    "model.init": "orthogonal",
+    "model.likelihood": "negative_binomial",
+    "train.optimiser": "adamw",
+    "train.schedule": "one-cycle",
+    **{f"train.{name}": TrainConfig.model_fields[name].default for name in ("momentum", "schedule_step", "schedule_factor", "warmup", "regularisation_per")},
+    "train.regularisation": 0.0,
+    "train.precision": "float32",
+}  # fmt: skip
+TENSOR_FIXED: dict[str, Any] = {"model.channels": 16, "model.members": 1, "train.epoch_share": 1.0}
+
+
 class Recipe(Settings):
     """Everything that determines a run: the same recipe on the same data gives the same weights.
 
@@ -151,17 +160,27 @@ class Recipe(Settings):
 
     preset: str | None = Field(default=None, description="the preset this recipe began with")
     data: DataConfig = DataConfig()
-    model: ModelConfig = ModelConfig.model_validate({})
+    model: ModelConfig = ModelConfig()
     train: TrainConfig = TrainConfig()
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
+        for name, value in self.fixed().items():
+            section, _, key = name.partition(".")
+            if (given := getattr(getattr(self, section), key)) != value:
+                raise ValueError(
+                    f"'{name}' must be {_said(value)} when 'model.network' is {self.model.network!r}, got {_said(given)}"
+                )
         if len(self.model.hidden_shape) != 3 or min(self.model.hidden_shape) < 1:
             raise ValueError(
                 "'model.hidden_shape' must be three sizes of at least 1 (senders, receivers, actions), "
                 f"got {','.join(map(str, self.model.hidden_shape))}"
             )
         return self
+
+    def fixed(self) -> dict[str, Any]:
+        """Settings that the chosen kind of network leaves no choice about, with the value they must have."""
+        return DYAD_FIXED if self.model.network == "dyad" else TENSOR_FIXED
 
     def changed(self, **settings: Any) -> Recipe:
         """A recipe with some settings replaced, each named with its section.
@@ -179,12 +198,17 @@ class Recipe(Settings):
                 )
             group = GROUPS[section]
             if key not in group.model_fields:
-                raise _unknown(f"{section}.{key}", [f"{section}.{f}" for f in group.model_fields])
+                raise unknown(f"{section}.{key}", [f"{section}.{f}" for f in group.model_fields])
             plain[section][key] = _parse(value, plain[section][key], group, key)
         return type(self)(**plain)
 
 
 GROUPS: dict[str, type[BaseModel]] = {"data": DataConfig, "model": ModelConfig, "train": TrainConfig}
+
+
+def _said(value: Any) -> str:
+    """A value as it is typed."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)  # fmt: skip
 
 
 def _parse(value: Any, current: Any, group: type[BaseModel], key: str) -> Any:
@@ -198,48 +222,3 @@ def _parse(value: Any, current: Any, group: type[BaseModel], key: str) -> Any:
         separator = ";" if ";" in value else ","  # "Korea, South;Japan"
         return tuple(part.strip() for part in value.split(separator) if part.strip())
     return value
-
-
-def explain(error: ValidationError, group: type[BaseModel], section: str = "") -> TRNNError:
-    """The first mistake as one sentence; how many more there are."""
-    first, more = error.errors()[0], error.error_count() - 1
-    at = ([section] if section else []) + [str(p) for p in first["loc"]]
-    where = ".".join(p for p in at if not p.isdigit())
-    rest = f" ({more} more setting{'s are' if more > 1 else ' is'} wrong too.)" if more else ""
-    if first["type"] == "extra_forbidden":
-        owner = GROUPS.get(at[0], group) if len(at) > 1 else group
-        known = [".".join([*at[:-1], name]) for name in owner.model_fields]
-        return TRNNError(f"{_unknown(where, known)}{rest}")
-    wanted = _wanted(first)
-    got = first.get("input")
-    if first["type"] == "value_error" and not first["loc"]:
-        return TRNNError(f"The setting {wanted}.{rest}")
-    return TRNNError(f"The setting '{where}' {wanted}. Got {got!r} instead.{rest}")
-
-
-def _wanted(problem: Mapping[str, Any]) -> str:
-    context = problem.get("ctx", {})
-    kind = problem["type"]
-    if kind == "value_error":
-        return str(context["error"]).rstrip(".")
-    fixed = {
-        "greater_than_equal": "must be at least {ge}",
-        "greater_than": "must be more than {gt}",
-        "less_than_equal": "must be at most {le}",
-        "less_than": "must be less than {lt}",
-        "literal_error": "must be one of {expected}",
-        "missing": "must be given",
-        "finite_number": "must be a finite number",
-    }
-    if kind in fixed:
-        return fixed[kind].format(**context)
-    for word, wanted in (("int", "a whole number"), ("float", "a number"), ("bool", "yes or no (true, false)"), ("tuple", "a list, for example 14,14,4"), ("string", "a text"), ("model", "a group of settings"), ("dict", "a group of settings")):  # fmt: skip
-        if kind.startswith(word):
-            return f"must be {wanted}"
-    return f"is wrong: {problem['msg']}"
-
-
-def _unknown(name: str, known: list[str]) -> TRNNError:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    hint = f"did you mean '{near[0]}'?" if near else f"known settings are {', '.join(known)}."
-    return TRNNError(f"Unknown setting '{name}'; {hint}")

@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from trnn_core.training.checkpoints import arrays_to_bytes
 from trnn_core.training.events import Listener, Request
 from trnn_core.training.files import sealed_bytes
-from trnn_core.training.forecasting import finish_run
+from trnn_core.training.forecasting import HORIZON, finish_run
 from trnn_core.training.jobs import drop_tickets
-from trnn_core.training.networks import network_arrays
 from trnn_core.training.recorder import record
 from trnn_core.training.runs import Run, Status
 from trnn_core.training.store import RunStore
-from trnn_core.training.trainer import fit
+from trnn_core.training.trainer import fit, surroundings
 
 
 def train_run(
@@ -45,11 +44,12 @@ def train_run(
         files = {}
         if fitted.best_epoch is not None and fitted.outcome not in ("paused", "cancelled"):
             recorder.write_status(message="Forecasting with the best weights.", eta_seconds=0.0)
-            forecast, summary = finish_run(fitted, run)
-            files = {
-                "weights.safetensors": arrays_to_bytes(network_arrays(fitted.network)),
-                "forecast.npz": forecast,
-                "summary.json": sealed_bytes(summary),
-            }
+            with surroundings(run.recipe.train):
+                results, summary = finish_run(fitted, run)
+                files = {
+                    "weights.safetensors": arrays_to_bytes(fitted.learner.result(HORIZON)),
+                    **results,
+                    "summary.json": sealed_bytes(summary),
+                }
         recorder.finish(fitted.outcome, fitted.message, files)
     return run.status()

@@ -19,9 +19,10 @@ from typing import Any
 import trnn_core
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.training import tickets as tickets_
 from trnn_core.training.config import Recipe
 from trnn_core.training.events import OUTCOME_OF, Request
-from trnn_core.training.files import explain_os_error, is_locked, lock, with_no_error, write_sealed
+from trnn_core.training.files import is_locked, lock, with_no_error, write_sealed
 from trnn_core.training.processes import Pulse, Watcher, pulse, read_beat
 from trnn_core.training.runs import Run, Status
 from trnn_core.training.store import RunStore
@@ -93,21 +94,15 @@ def _has_process(run: Run) -> bool:
 
 
 def add_ticket(store: RunStore, run_id: str) -> None:
-    folder = store.root / ".queue"
-    try:
-        folder.mkdir(exist_ok=True)
-        (folder / f"{time.time_ns():020d}~{run_id}").touch()
-    except OSError as e:
-        raise explain_os_error(e, folder) from e
+    tickets_.add_ticket(store.root / ".queue", run_id)
 
 
 def tickets(store: RunStore, run_id: str) -> set[str]:
-    return {ticket.name for ticket in (store.root / ".queue").glob(f"*~{run_id}")}
+    return tickets_.tickets_of(store.root / ".queue", run_id)
 
 
 def drop_tickets(store: RunStore, run_id: str) -> None:
-    for name in tickets(store, run_id):
-        with_no_error((store.root / ".queue" / name).unlink)
+    tickets_.drop_tickets(store.root / ".queue", run_id)
 
 
 def drop_stale_tickets(store: RunStore, run: Run) -> None:
@@ -122,15 +117,17 @@ def drop_stale_tickets(store: RunStore, run: Run) -> None:
 
 def queued(store: RunStore) -> list[str]:
     """Ids of the queued runs, first come first."""
-    folder = store.root / ".queue"
-    names = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
-    return list(dict.fromkeys(name.partition("~")[2] for name in names if "~" in name))
+    return tickets_.waiting(store.root / ".queue")
 
 
 def worker_folder(store: RunStore) -> Path:
     """Lock, heartbeat, slots and log of this machine's worker; each machine on a shared store has its own."""
-    host = re.sub(r"[^A-Za-z0-9-]", "_", platform.node())[:60] or "host"
-    return store.root / ".worker" / host
+    return store.root / ".worker" / host_name()
+
+
+def host_name() -> str:
+    """This machine as part of a path."""
+    return re.sub(r"[^A-Za-z0-9-]", "_", platform.node())[:60] or "host"
 
 
 def worker_pulse(store: RunStore, watcher: Watcher | None = None) -> Pulse:

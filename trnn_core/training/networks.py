@@ -54,17 +54,27 @@ def cell_loss(network: TensorNetwork, raw: torch.Tensor, batch: Batch) -> torch.
     return loss_of(network.config.likelihood, raw, batch.targets, mask=batch.mask, log_dispersion=dispersion)
 
 
-@torch.no_grad()
 def part_loss(network: TensorNetwork, prepared: Prepared, part: Part, size: int) -> float:
     """The mean loss over all scored cells of a part."""
+    total, cells = part_sums(network, prepared, part, size)
+    return total / max(cells, 1)
+
+
+@torch.no_grad()
+def part_sums(
+    network: TensorNetwork, prepared: Prepared, part: Part, size: int, first: int = 0, step: int = 1
+) -> tuple[float, int]:
+    """Summed loss and number of scored cells of every `step`-th batch of a part, from the `first` one on."""
     total, cells, state = 0.0, 0, None
-    for batch in make_batches(prepared, part, size):
+    for i, batch in enumerate(make_batches(prepared, part, size)):
+        if i % step != first:
+            continue
         raw, state = predict(network, batch, state)
         n = batch.n_cells
         if n:
             total += n * float(cell_loss(network, raw, batch))
             cells += n
-    return total / max(cells, 1)
+    return total, cells
 
 
 def _detached(state: Any) -> Any:

@@ -17,6 +17,7 @@ from trnn_core.training.checkpoints import Arrays
 from trnn_core.training.config import TrainConfig
 
 BETAS, EPSILON, SMOOTHING = (0.9, 0.999), 1e-8, 0.99  # as torch.optim
+RISE = 0.2  # share of the epochs in which a one-cycle schedule rises
 
 
 class Optimiser:
@@ -144,8 +145,17 @@ def rate(config: TrainConfig, epoch: int, drops: int = 0) -> float:
         done = (epoch - config.warmup - 1) / max(config.epochs - config.warmup - 1, 1)
         share = config.schedule_factor + (1 - config.schedule_factor) * (1 + math.cos(math.pi * done)) / 2
         return config.learning_rate * share
+    if config.schedule == "one-cycle":
+        return config.learning_rate * _cycle((epoch - config.warmup) / max(config.epochs - config.warmup, 1))
     if config.schedule == "step":
         drops = (epoch - 1) // config.schedule_step
     if config.schedule in ("step", "plateau"):
         return config.learning_rate * config.schedule_factor**drops
     return config.learning_rate
+
+
+def _cycle(done: float) -> float:
+    """Share of the highest learning rate: up from a 25th in the first fifth of the way, down to almost nothing at its end."""
+    if done <= RISE:
+        return 0.04 + 0.96 * (1 - math.cos(math.pi * done / RISE)) / 2
+    return 4e-6 + (1 - 4e-6) * (1 + math.cos(math.pi * (done - RISE) / (1 - RISE))) / 2

@@ -85,7 +85,7 @@ class Predictor:
             raw, _ = self.network(torch.from_numpy(inputs.astype(prepared.inputs.numpy().dtype)))
             point = self._from_raw(raw)
             points.append(point)
-            seen = self._as_history(point)
+            seen = self._as_history(point, np.stack([values[-1] for values in past]))
             past = [np.concatenate([values, new[None]]) for values, new in zip(past, seen, strict=True)]
         return np.stack(points, axis=1)
 
@@ -94,15 +94,14 @@ class Predictor:
         z = p.transform.apply(values)
         return build_inputs(z, p.data.slices, counts=values, diagonal=p.series.source.diagonal)[0]
 
-    def _as_history(self, point: np.ndarray) -> np.ndarray:
-        """What a prediction counts as once it is read as the past; the unlearnt diagonal repeats its last week."""
+    def _as_history(self, point: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """What a prediction counts as once it is read as the past; the unlearnt diagonal repeats the period before."""
         values = self.to_values(point)
         if self.prepared.likelihood == "cross_entropy":
             values = values * self._mean_when_active()
         if not self.prepared.diagonal:
-            last = np.nan_to_num(self.prepared.series.values[-1].astype(np.float64))
             n = np.arange(values.shape[1])
-            values[:, n, n] = last[n, n]
+            values[:, n, n] = np.nan_to_num(before[:, n, n])
         return values
 
     def _mean_when_active(self) -> np.ndarray:

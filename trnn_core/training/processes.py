@@ -10,6 +10,7 @@ import os
 import platform
 import threading
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -96,9 +97,14 @@ class Heartbeat:
         self.path, self.seconds = Path(path), seconds
         self.progress: dict[str, Any] = {}  # what the loop is at, for whoever watches
         self._stop = threading.Event()
+        self._counter = (read_beat(self.path) or {}).get(
+            "counter", 0
+        )  # going on from the last writer's: never a step back
+        self._process = identify().to_json()
         self._thread = threading.Thread(target=self._run, daemon=True, name="heartbeat")
 
     def __enter__(self) -> Heartbeat:
+        self.beat()  # there before anybody is told that work has begun
         self._thread.start()
         return self
 
@@ -106,19 +112,15 @@ class Heartbeat:
         self._stop.set()
         self._thread.join()
 
+    def beat(self) -> None:
+        self._counter += 1
+        payload = {"counter": self._counter, "process": self._process, "progress": dict(self.progress)}
+        with suppress(TRNNError):  # a full disk may have room again at the next beat
+            write_sealed(self.path, payload, durable=False)
+
     def _run(self) -> None:
-        process, counter = identify().to_json(), 0
-        while True:
-            counter += 1
-            try:
-                write_sealed(
-                    self.path, {"counter": counter, "process": process, "progress": dict(self.progress)}, durable=False
-                )
-            except TRNNError:
-                if not self.path.parent.exists():
-                    return  # the run was deleted: nothing left to report to
-            if self._stop.wait(self.seconds):
-                return
+        while not self._stop.wait(self.seconds) and self.path.parent.exists():  # deleted: nothing left to report to
+            self.beat()
 
 
 def read_beat(path: Path) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from typing import Any
 import tomli_w
 
 from trnn_core.errors import TRNNError
-from trnn_core.training.config import Recipe
+from trnn_core.training.config import DYAD_FIXED, Recipe
 from trnn_core.training.files import read_bytes, write_atomic
 
 # Presets as plain settings; what is not named keeps its default.
@@ -31,11 +31,11 @@ PRESETS: dict[str, dict[str, Any]] = {
         "train": {"epochs": 1000, "learning_rate": 0.001, "regularisation": 0.01},
     },
     "recommended": {
-        "data": {"transform": "log1p+standardise", "slices": ("direct", "direct@ewma:0.2"), "design": "many-to-one"},
-        "model": {"cell": "gru", "hidden_shape": (25, 25, 8), "init": "identity"},
+        "data": {"window": 8},
+        "model": {"network": "dyad", "channels": 16, "members": 3, "dropout": 0.1},
         "train": {
-            "epochs": 100, "learning_rate": 0.005, "warmup": 2, "schedule": "cosine", "schedule_factor": 0.02,
-            "clip_norm": 1.0, "patience": 10, "regularisation": 1.0,
+            "epochs": 20, "epoch_share": 0.1, "batch_size": 1024, "learning_rate": 0.004, "weight_decay": 0.05,
+            "clip_norm": 1.0,
         },
     },
 }  # fmt: skip
@@ -44,7 +44,7 @@ PRESET_WORDS = {
     "quick": "a small tGRU in seconds, to see the whole way once",
     "paper-case-1": "tLSTM, 7 periods per window, one prediction after the last step, hidden 50 x 50 x 4, 1000 epochs",
     "paper-case-2": "tLSTM, 7 periods per window, a prediction at every step, hidden 14 x 14 x 4, 1000 epochs",
-    "recommended": "tGRU that starts from continuation, with smoothed inputs, and stops when the validation loss does",
+    "recommended": "three tGRU shared by all dyads, correcting a relational autoregression: the most accurate of all models tried, with a calibrated distribution for every cell",
 }
 
 
@@ -56,7 +56,12 @@ def preset(name: str) -> Recipe:
     """
     if name not in PRESETS:
         raise TRNNError(f"A preset must be one of {', '.join(PRESETS)}. Got {name!r} instead.")
-    return Recipe(preset=name, **PRESETS[name])
+    settings = {section: dict(group) for section, group in PRESETS[name].items()}
+    if settings["model"].get("network") == "dyad":
+        for full, value in DYAD_FIXED.items():
+            section, _, key = full.partition(".")
+            settings[section].setdefault(key, value)
+    return Recipe(preset=name, **settings)
 
 
 def plain(recipe: Recipe) -> dict[str, Any]:

@@ -148,15 +148,26 @@ class Run:
 
     def forecast(self) -> dict[str, Any] | None:
         """The arrays of forecast.npz with `meta` as a dict; None until there is one."""
-        content = self.read_checked("forecast.npz")
+        found = self._arrays("forecast.npz")
+        return None if found is None else found | {"last_date": str(found["last_date"])}
+
+    def hindcast(self) -> dict[str, Any] | None:
+        """What the run would have forecast before each validation and test period; None for runs that kept none.
+
+        `origins` (O,) the last period known, `mean`, `lower`, `upper` (O, H, N, M, K), `actors`, `actions`, `meta`.
+        """
+        return self._arrays("hindcast.npz")
+
+    def _arrays(self, name: str) -> dict[str, Any] | None:
+        content = self.read_checked(name)
         if content is None:
             return None
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-                found: dict[str, Any] = {name: stored[name] for name in stored.files}
-            return found | {"meta": json.loads(str(found["meta"])), "last_date": str(found["last_date"])}
+                found: dict[str, Any] = {key: stored[key] for key in stored.files}
+            return found | {"meta": json.loads(str(found["meta"]))}
         except Exception as e:  # a zip can break in many ways; all of them mean the same here
-            raise TRNNError(f"{self.folder / 'forecast.npz'} cannot be read ({e}); train the run again.") from e
+            raise TRNNError(f"{self.folder / name} cannot be read ({e}); train the run again.") from e
 
     def weights(self) -> dict[str, np.ndarray] | None:
         """The best weights so far; while training, those of the best checkpoint."""

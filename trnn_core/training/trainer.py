@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 
 from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
 from trnn_core.models.network import TensorNetwork
 from trnn_core.training.checkpoints import Arrays, Snapshot
 from trnn_core.training.config import Recipe, TrainConfig
+from trnn_core.training.distributed import Group, Job, current, leave
 from trnn_core.training.events import (
     OUTCOME_OF,
     Control,
@@ -27,9 +28,9 @@ from trnn_core.training.events import (
     Started,
     StepDone,
 )
-from trnn_core.training.networks import build_network, learn, network_arrays, part_loss, set_network
-from trnn_core.training.optimisers import Optimiser, rate
-from trnn_core.training.prepare import Prepared, make_batches, part_windows, prepare
+from trnn_core.training.learners import Gradient, Learner, make_learner
+from trnn_core.training.prepare import Prepared
+from trnn_core.training.tensor_learner import TensorLearner
 
 EXPLOSION = 1e3  # a loss this many times the first one is no longer learning
 
@@ -38,14 +39,30 @@ EXPLOSION = 1e3  # a loss this many times the first one is no longer learning
 class Fitted:
     """A trained network (its best weights), and how it came about."""
 
-    network: TensorNetwork
-    prepared: Prepared
+    learner: Learner
     recipe: Recipe
     history: list[dict[str, Any]]
     outcome: Outcome
     message: str
     best_epoch: int | None
     best_val_loss: float | None
+
+    @property
+    def network(self) -> TensorNetwork:
+        return self._tensor.network
+
+    @property
+    def prepared(self) -> Prepared:
+        return self._tensor.prepared
+
+    @property
+    def _tensor(self) -> TensorLearner:
+        if not isinstance(self.learner, TensorLearner):
+            raise TRNNError(
+                f"A tensorial network is needed here. Got a run of the network {self.recipe.model.network!r} instead; "
+                "train one with the preset quick or one of the paper's."
+            )
+        return self.learner
 
 
 @dataclass
@@ -86,28 +103,50 @@ def fit(
     control     asked at every step; "stop", "pause" or "cancel" ends it, the epoch at work is dropped
     resume      the state after an earlier epoch; the result is bit-identical to never having been interrupted
     """
-    recipe = recipe or Recipe()
-    prepared = prepare(series, recipe)
-    with _surroundings(recipe.train):
-        return _Loop(prepared, recipe, list(listeners), control).run(resume)
+    job = (series, recipe or Recipe(), resume)
+    if (group := current()) is not None:
+        return fit_together(group, job, listeners, control)
+    return _fit(job, listeners, control, None)
+
+
+def fit_together(
+    group: Group, job: Job | None, listeners: Sequence[Listener] = (), control: Control | None = None
+) -> Fitted:
+    """The same by several processes that torchrun has started; all but the first give no job and are told it."""
+    try:
+        return _fit(group.share_job(job), listeners, group.agreed(control), group)
+    finally:
+        leave()  # what follows (forecast, files) is done by one process alone
+
+
+def _fit(job: Job, listeners: Sequence[Listener], control: Control | None, group: Group | None) -> Fitted:
+    series, recipe, resume = job
+    with surroundings(recipe.train):
+        return _Loop(make_learner(series, recipe, group), recipe, list(listeners), control).run(resume)
 
 
 @contextmanager
-def _surroundings(config: TrainConfig) -> Iterator[None]:
-    """Threads and random numbers as the recipe says, and as they were afterwards."""
+def surroundings(config: TrainConfig) -> Iterator[None]:
+    """Threads and random numbers as the recipe says, and as they were afterwards.
+
+    Numbers too small for a full mantissa count as zero meanwhile: a network whose weights a regulariser has driven
+    towards zero meets them in every product, and they take ten times as long (Case I after 180 epochs: 30 s instead of 3).
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(config.threads)
+    torch.set_flush_denormal(True)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             yield
     finally:
+        torch.set_flush_denormal(False)
         torch.set_num_threads(threads)
 
 
 @dataclass
 class _Loop:
-    prepared: Prepared
+    learner: Learner
     recipe: Recipe
     listeners: list[Listener]
     control: Control | None
@@ -116,18 +155,15 @@ class _Loop:
 
     def run(self, resume: Snapshot | None) -> Fitted:
         self.config = self.recipe.train
-        self.network = build_network(self.prepared, self.recipe)
-        self.optimiser = Optimiser(self.network, self.config)
-        self.best: Arrays = network_arrays(self.network)
+        self.best: Arrays = self.learner.weights()
         if resume is not None:
             self._restore(resume)
         self._emit(self._started())
         outcome, message = self._epochs()
-        set_network(self.network, self.best)
-        self.network.eval()
+        self.learner.set_weights(self.best)
         self._emit(Ended(outcome, message, self.progress.epoch))
         best_epoch = self.progress.best_epoch or None
-        return Fitted(self.network, self.prepared, self.recipe, self.history, outcome, message, best_epoch, self.progress.best_val_loss)  # fmt: skip
+        return Fitted(self.learner, self.recipe, self.history, outcome, message, best_epoch, self.progress.best_val_loss)  # fmt: skip
 
     def _epochs(self) -> tuple[Outcome, str]:
         try:
@@ -149,8 +185,7 @@ class _Loop:
 
     def _epoch(self, epoch: int) -> None:
         begun = time.perf_counter()
-        lr = rate(self.config, epoch, self.progress.drops)
-        train_loss, regulariser, grad_norm = self._learn(epoch, lr)
+        train_loss, regulariser, grad_norm = self._learn(epoch)
         val_loss = self._validate(epoch)
         self._judge(epoch, val_loss)
         row = {
@@ -158,7 +193,7 @@ class _Loop:
             "train_loss": train_loss,
             "val_loss": val_loss,
             "regulariser": regulariser,
-            "lr": lr,
+            "lr": self.learner.lr,
             "grad_norm": grad_norm,
             "seconds": round(time.perf_counter() - begun, 6),
         }
@@ -168,41 +203,26 @@ class _Loop:
         progress = self.progress
         self._emit(EpochDone(row, self.config.epochs, progress.best_epoch, progress.best_val_loss, eta, self.snapshot))
 
-    def _learn(self, epoch: int, lr: float) -> tuple[float, float, float]:
-        """One pass over the training windows: mean loss, regulariser and gradient norm over its steps."""
-        self.network.train()
-        weight = self.config.regularisation
-        if self.config.regularisation_per == "window":
-            weight /= self.prepared.cells_per_window
+    def _learn(self, epoch: int) -> tuple[float, float, float]:
+        """One epoch's batches: mean loss, regulariser and gradient norm over its steps."""
         total = cells = penalties = norms = 0.0
-        state = None
-        todo = list(make_batches(self.prepared, "train", self.config.batch_size, self.config.seed, epoch))
+        todo = self.learner.batches(epoch, self.progress.drops)
         for step, batch in enumerate(todo, start=1):
             self._obey()
-            self.optimiser.zero_grad()
-            loss, state = learn(self.network, batch, state)
-            n = batch.n_cells
-            if not n:
+            found = self.learner.gradient(batch)
+            if not found.n_cells:
                 continue  # nothing observed in these periods: nothing to learn from
-            value = loss.item()
-            self._check_loss(value, epoch, step)
-            penalty = weight * self.network.penalty()
-            penalty.backward()
-            norm = self.optimiser.clip()
-            self._check_gradient(norm, epoch, step)
-            self.optimiser.step(lr)
-            total, cells = total + value * n, cells + n
-            penalties, norms = penalties + penalty.item(), norms + norm
-            self._emit(StepDone(epoch, step, len(todo), batch.n_windows, value))
+            self._check(found, epoch, step)
+            self.learner.update()
+            total, cells = total + found.loss * found.n_cells, cells + found.n_cells
+            penalties, norms = penalties + found.regulariser, norms + found.norm
+            self._emit(StepDone(epoch, step, len(todo), found.n_windows, found.loss))
         return total / max(cells, 1), penalties / len(todo), norms / len(todo)
 
     @torch.no_grad()
     def _validate(self, epoch: int) -> float | None:
-        if not len(self.prepared.split.validation):
-            return None
-        self.network.eval()
-        value = part_loss(self.network, self.prepared, "validation", self.config.batch_size)
-        if not math.isfinite(value):
+        value = self.learner.validation_loss()
+        if value is not None and not math.isfinite(value):
             raise Diverged(self._explanation(f"The validation loss became {value}", epoch, None))
         return value
 
@@ -213,30 +233,27 @@ class _Loop:
         better = val_loss is None or p.best_val_loss is None or val_loss < p.best_val_loss - self.config.min_delta
         if better:
             p.best_epoch, p.best_val_loss, p.bad_epochs, p.flat_epochs = epoch, val_loss, 0, 0
-            self.best = network_arrays(self.network)
+            self.best = self.learner.weights()
             return
         p.bad_epochs, p.flat_epochs = p.bad_epochs + 1, p.flat_epochs + 1
         if self.config.schedule == "plateau" and p.flat_epochs >= self.config.schedule_step:
             p.drops, p.flat_epochs = p.drops + 1, 0
 
-    def _check_loss(self, loss: float, epoch: int, step: int) -> None:
+    def _check(self, found: Gradient, epoch: int, step: int) -> None:
         if self.progress.first_loss is None:
-            self.progress.first_loss = loss
-        if not math.isfinite(loss):
-            raise Diverged(self._explanation(f"The loss became {loss}", epoch, step))
+            self.progress.first_loss = found.loss
+        if not math.isfinite(found.loss):
+            raise Diverged(self._explanation(f"The loss became {found.loss}", epoch, step))
         first = self.progress.first_loss
-        if loss - first > EXPLOSION * max(abs(first), 1e-3):
-            raise Diverged(self._explanation(f"The loss exploded to {loss:.3g} (it began at {first:.3g})", epoch, step))
-
-    def _check_gradient(self, norm: float, epoch: int, step: int) -> None:
-        if not math.isfinite(norm):
-            raise Diverged(self._explanation(f"The gradient became {norm}", epoch, step))
+        if found.loss - first > EXPLOSION * max(abs(first), 1e-3):
+            raise Diverged(self._explanation(f"The loss exploded to {found.loss:.3g} (it began at {first:.3g})", epoch, step))  # fmt: skip
+        if not math.isfinite(found.norm):
+            raise Diverged(self._explanation(f"The gradient became {found.norm}", epoch, step))
 
     def _explanation(self, what: str, epoch: int, step: int | None) -> str:
         at = f"epoch {epoch}" + (f", step {step}" if step else "")
         kept = f"the weights of epoch {self.progress.best_epoch} are kept" if self.progress.best_epoch else "no good weights exist yet"  # fmt: skip
-        rate_now = rate(self.config, epoch, self.progress.drops)
-        return f"{what} at {at} (learning rate {rate_now:g}); {kept}. Try a learning rate ten times smaller, or set train.clip_norm=1."
+        return f"{what} at {at} (learning rate {self.learner.lr:g}); {kept}. Try a learning rate ten times smaller, or set train.clip_norm=1."
 
     def _obey(self) -> None:
         request = self.control() if self.control else None
@@ -248,21 +265,17 @@ class _Loop:
             listener(event)
 
     def _started(self) -> Started:
-        n_windows = 1 if self.prepared.data.design == "single-series" else len(part_windows(self.prepared, "train"))
-        n_parameters = sum(p.numel() for p in self.network.parameters())
-        return Started(self.config.epochs, self.progress.epoch + 1, n_parameters, n_windows, self.prepared.loss_scale)
+        it = self.learner
+        return Started(self.config.epochs, self.progress.epoch + 1, it.n_parameters, it.n_windows, it.loss_scale)
 
     def snapshot(self) -> Snapshot:
         """The whole state after the last finished epoch; the sampler's is (seed, epoch)."""
         state = {**self.progress.__dict__, "sampler": {"seed": self.config.seed, "epoch": self.progress.epoch}}
-        random = {"random/torch": torch.random.get_rng_state().numpy().copy()}
-        optimiser = self.optimiser.arrays() | random
-        return Snapshot(self.progress.epoch, network_arrays(self.network), optimiser, state, list(self.history))
+        return Snapshot(self.progress.epoch, self.learner.weights(), self.learner.state(), state, list(self.history))
 
     def _restore(self, snapshot: Snapshot) -> None:
-        set_network(self.network, snapshot.weights)
-        self.optimiser.restore(snapshot.optimiser)
-        torch.random.set_rng_state(torch.from_numpy(np.array(snapshot.optimiser["random/torch"])))
+        self.learner.set_weights(snapshot.weights)
+        self.learner.restore(snapshot.optimiser)
         self.progress = Progress(**{k: v for k, v in snapshot.state.items() if k != "sampler"})
         self.history = list(snapshot.history)
         self.best = dict(snapshot.weights if snapshot.best_weights is None else snapshot.best_weights)

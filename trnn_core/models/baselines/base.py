@@ -12,13 +12,14 @@ import numpy as np
 
 from trnn_core.data.series import RelationalSeries, step_dates
 from trnn_core.errors import TRNNError
-from trnn_core.models.distributions import Distribution, NegativeBinomial, Normal
+from trnn_core.models.distributions import Bernoulli, Distribution, NegativeBinomial, Normal
 from trnn_core.models.forecast import Forecast, check_horizon
 from trnn_core.models.noise import CountNoise, Noise, fit_count_noise, fit_value_noise
 from trnn_core.models.panel import Panel
 
 _WARM_UP = 10  # origins before this have hardly any past
 _NOISE_ORIGINS = 400  # the noise is learnt from the most recent training periods
+_NOISE_CELLS = 8_000_000  # and from at most so many of their cells
 _MIN_NOISE_ORIGINS = 40  # a held-out part shorter than this is too little to learn a distribution from
 
 
@@ -94,7 +95,7 @@ class LevelForecaster:
         origins = np.arange(first, last + 1)
         levels = self._levels(panel, origins, step)
         came, seen = panel.values[origins + step], panel.observed[origins + step] & panel.cells[..., None]
-        seen = seen.all(-1) if seen.all(-1).any() else seen.any(-1)
+        seen = _thinned(seen.all(-1) if seen.all(-1).any() else seen.any(-1), levels.shape[-1])
         level, activity, value = (x[seen] for x in (levels, panel.activity[origins], came))  # (S, K) each
         if not panel.counts:
             return fit_value_noise(level, activity, value)
@@ -126,10 +127,23 @@ class LevelForecaster:
             )
 
 
+def _thinned(seen: np.ndarray, n_actions: int) -> np.ndarray:
+    """As many evenly spaced dyad-periods as a noise model needs; with many actors all of them would not fit."""
+    places = np.flatnonzero(seen)
+    wanted = _NOISE_CELLS // n_actions
+    if len(places) <= wanted:
+        return seen
+    out = np.zeros(seen.size, dtype=bool)
+    out[places[np.linspace(0, len(places) - 1, wanted).astype(np.int64)]] = True
+    return out.reshape(seen.shape)
+
+
 def stack(distributions: Sequence[Distribution]) -> Distribution:
     """Distributions of the steps ahead on a leading axis; a further step is never surer of itself than a nearer one."""
     mean = np.stack([d.mean for d in distributions])
     if isinstance(distributions[0], NegativeBinomial):
         sizes = np.stack([d.size for d in distributions])  # type: ignore[union-attr]
         return NegativeBinomial(mean, np.minimum.accumulate(sizes, axis=0))
+    if isinstance(distributions[0], Bernoulli):
+        return Bernoulli(mean)
     return Normal(mean, np.maximum.accumulate(np.stack([d.sd for d in distributions]), axis=0))  # type: ignore[union-attr]

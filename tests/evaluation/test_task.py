@@ -1,0 +1,142 @@
+"""A backtest as a task, in a real process: progress, stop, go on, results in task and run."""
+
+from __future__ import annotations
+
+import io
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.trained_store import make_home
+from tests.training.end_tasks import end_tasks
+from tests.training.test_jobs import until
+from trnn_core.errors import TRNNError
+from trnn_core.evaluation.backtest import backtest
+from trnn_core.evaluation.protocol import Protocol
+from trnn_core.evaluation.request import KIND, BacktestRequest, estimate_seconds
+from trnn_core.evaluation.stored import pack, read_stored, unpack
+from trnn_core.evaluation.task import parts_folder, trim_parts
+from trnn_core.export.material import read_backtest
+from trnn_core.training.store import RunStore
+from trnn_core.training.tasks import Task, start_task
+
+SHORT = Protocol(min_origins=10, horizon=2)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return make_home(tmp_path_factory.mktemp("evaluate") / "home", n_actors=5, n_periods=90, epochs=1)
+
+
+@pytest.fixture(scope="module")
+def store(home):
+    store = RunStore(home / "runs")
+    yield store
+    end_tasks(store)
+
+
+def begin(store: RunStore, *models: str, protocol: Protocol = SHORT) -> Task:
+    request = BacktestRequest.of_run(store.get("first"), models, protocol)
+    return start_task(store, KIND, request.to_arguments(), run_id="first")
+
+
+def ended(task: Task):
+    until(lambda: not task.status().is_live, "the backtest must end", 120)
+    return task.status()
+
+
+def test_a_backtest_is_done_kept_and_added_to_its_run(store):
+    task = begin(store, "persistence", "mean", "network")
+    status = ended(task)
+    assert status.state == "done", status
+    assert status.message == "10 past weeks, 3 models. Added to the run."
+    result = read_stored(task.read)
+    series = store.series(store.get("first"))
+    recipe = BacktestRequest.of_run(store.get("first"), ["network"]).recipe
+    here = backtest(series, {"persistence": {}, "mean": {}, "network": {"recipe": recipe}}, SHORT, each=lambda *_: None)
+    pd.testing.assert_frame_equal(result.leaderboard(2), here.leaderboard(2))
+    pd.testing.assert_frame_equal(result.misses("network"), here.misses("network"))
+    assert (result.period, result.kind, result.simulated, result.words) == ("week", "count", True, SHORT.describe(series))  # fmt: skip
+    tidy = pd.read_parquet(io.BytesIO(task.read("backtest.parquet")))
+    assert list(tidy.columns) == ["model", "origin", "horizon", "action", "metric", "value"]
+    run = store.get("first")
+    assert run.verify() == [] and read_backtest(run).table.equals(tidy) and "10 origins" in read_backtest(run).protocol
+    assert read_stored(run.read_checked).leaderboard().equals(result.leaderboard())
+
+    # A further model is added without scoring the others again, and one without the network does not replace it.
+    before = {p.name: p.stat().st_mtime_ns for p in parts_folder(store).iterdir()}
+    more = begin(store, "persistence", "mean", "ewma")
+    assert ended(more).message == "10 past weeks, 3 models. The run keeps its earlier backtest, which has its own network in it."  # fmt: skip
+    after = {p.name: p.stat().st_mtime_ns for p in parts_folder(store).iterdir()}
+    assert before.items() <= after.items() and len(after) == len(before) + 1
+    assert "network" in set(read_backtest(store.get("first")).table["model"])
+
+
+def test_a_stopped_backtest_goes_on_where_it_was(store):
+    protocol = Protocol(min_origins=40, refit_every=1)
+    task = begin(store, "ar", protocol=protocol)
+    until(lambda: task.status().done > 0.05, "progress must be seen")
+    assert task.status().state == "running" and "(model 1 of 1)" in task.status().message
+    task.stop()
+    assert ended(task).state == "stopped"
+    kept = {p.name: p.stat().st_mtime_ns for p in parts_folder(store).glob("ar-*")}
+    assert 2 <= len(kept) < 40
+    damaged = next(parts_folder(store).glob("ar-*"))
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    again = begin(store, "ar", protocol=protocol)
+    assert again.task_id == task.task_id and ended(again).state == "done"
+    after = {p.name: p.stat().st_mtime_ns for p in parts_folder(store).glob("ar-*")}
+    assert len(after) == 40 and all(after[n] == t for n, t in kept.items() if n != damaged.name)
+    assert len(read_stored(task.read).dates) == 40
+
+
+def test_what_cannot_be_scored_says_so(store):
+    task = begin(store, "persistence", protocol=Protocol(min_origins=80))
+    assert ended(task).state == "failed" and "needs at least 160 periods. Got 90" in task.status().message
+    with pytest.raises(TRNNError, match="must be one of"):
+        begin(store, "nonsense")
+    with pytest.raises(TRNNError, match="choose a run"):
+        BacktestRequest("f" * 64, ("network",))
+    with pytest.raises(TRNNError, match="at least one model"):
+        BacktestRequest("f" * 64, ())
+
+
+def test_the_largest_misses_are_the_largest(store):
+    series = store.series(store.get("first"))
+    result = backtest(series, ["persistence"], SHORT, each=lambda *_: None)
+    level, off = np.log1p(series.values), ~np.eye(5, dtype=bool)
+    errors = [((level[t + 1] - level[t]) ** 2)[off] for t in SHORT.origins(len(series))]
+    found = result.misses("persistence", n=3)
+    np.testing.assert_allclose(found["error"], np.sort(np.concatenate(errors).ravel())[::-1][:3], rtol=1e-5)
+    first = found.iloc[0]
+    t = list(series.dates.astype(str)).index(first["period"])
+    i, j, k = series.actors.index(first["source"]), series.actors.index(first["target"]), series.actions.index(first["action"])  # fmt: skip
+    assert series.values[t, i, j, k] == first["came"] and first["lower"] <= first["upper"]
+    assert set(result.misses("persistence", 2, series.actions[1])["action"]) == {series.actions[1]}
+
+
+def test_a_stored_backtest_that_is_damaged_is_refused(store):
+    result = backtest(store.series(store.get("first")), ["mean"], SHORT, each=lambda *_: None)
+    content = pack(result)
+    assert unpack(content).leaderboard().equals(result.leaderboard())
+    for bad in (content[:300], b"", b"PK\x03\x04", content[:5000] + bytes(200) + content[5200:]):
+        with pytest.raises(TRNNError, match="run the backtest again"):
+            unpack(bad)
+
+
+def test_longer_backtests_are_estimated_longer():
+    shape = (548, 25, 25, 4)
+    short = estimate_seconds(["persistence"], shape, Protocol())
+    assert short < estimate_seconds(["persistence", "mltr"], shape, Protocol())
+    assert short < estimate_seconds(["persistence"], shape, Protocol(refit_every=10))
+    assert short < estimate_seconds(["persistence"], (548, 50, 50, 4), Protocol())
+
+
+def test_parts_stay_within_their_limit(tmp_path):
+    for n in range(4):
+        (tmp_path / f"{n}.npz").write_bytes(bytes(100))
+        os.utime(tmp_path / f"{n}.npz", (n, n))
+    trim_parts(tmp_path, limit=250)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["2.npz", "3.npz"]

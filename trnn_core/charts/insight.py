@@ -1,0 +1,149 @@
+"""Pictures of why and what if: influence with doubtful ties in grey, contributions, two forecasts side by side, surprise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from trnn_core.charts.theme import LESS, MORE, fade, finish, number, palette, plain, scale
+from trnn_core.errors import TRNNError
+
+Band = Sequence[np.ndarray]  # middle, lower, upper
+
+
+def influence_matrix(
+    matrix: np.ndarray,
+    names: Sequence[str],
+    title: str,
+    *,
+    solid: np.ndarray | None = None,
+    order: Sequence[int] | None = None,
+    subtitle: str = "",
+    largest: float = 1.0,
+    simulated: bool,
+    dark: bool = False,
+) -> go.Figure:
+    """Rows are moved, columns move. Ties that are not `solid` are grey; continuation (the diagonal) is left blank."""
+    n = len(names)
+    if matrix.shape != (n, n):
+        raise TRNNError(f"The matrix must be {n} x {n}, one row and column per name. Got {matrix.shape} instead.")
+    places = np.arange(n) if order is None else np.asarray(order)
+    cut = np.ix_(places, places)
+    values, own = np.asarray(matrix, dtype=float)[cut], np.eye(n, dtype=bool)
+    firm = np.ones((n, n), dtype=bool) if solid is None else np.asarray(solid, dtype=bool)[cut]
+    shown = [plain(names[int(i)]) for i in places]
+    colours = palette(dark)
+    hover = [[_tie(shown[c], shown[r], values[r, c], firm[r, c]) for c in range(n)] for r in range(n)]
+    cells = {"xgap": 1, "ygap": 1, "hoverinfo": "text", "text": hover}
+    figure = go.Figure()
+    grey = np.where(own | firm, np.nan, np.minimum(np.abs(values) / largest, 1.0))
+    figure.add_heatmap(z=grey, zmin=0, zmax=1, showscale=False, colorscale=[[0, fade(colours.faint, 0.06)], [1, fade(colours.faint, 0.45)]], **cells)  # fmt: skip
+    figure.add_heatmap(
+        z=np.where(own | ~firm, np.nan, values), zmin=-largest, zmax=largest, colorscale=scale(colours.changes),
+        colorbar={"thickness": 12, "outlinewidth": 0, "len": 0.9, "title": {"text": "1: own continuation", "side": "right", "font": {"size": 12}}}, **cells,
+    )  # fmt: skip
+    ticks = {"tickvals": list(range(n)), "ticktext": [s if len(s) <= 20 else s[:19] + "…" for s in shown], "tickfont": {"size": 11 if n <= 30 else 8}, "showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}  # fmt: skip
+    figure.update_xaxes(**ticks, tickangle=-60, range=[-0.5, n - 0.5], title="who moves")
+    figure.update_yaxes(**ticks, range=[n - 0.5, -0.5], title="who is moved")
+    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=min(max(17 * n + 210, 330), 760), margin=(90, 10, 74, 90))  # fmt: skip
+
+
+def _tie(mover: str, moved: str, value: float, firm: bool) -> str:
+    doubt = "" if firm or mover == moved else "<br>not to be told from noise"
+    return f"<b>{mover}</b> moves <b>{moved}</b><br>{value:+.2f} of own continuation{doubt}"
+
+
+def contributions(
+    names: Sequence[str], values: Sequence[float], title: str, *, unit: str, subtitle: str = "", simulated: bool, dark: bool = False, height: int = 300
+) -> go.Figure:  # fmt: skip
+    """Bars to the right (raises) and to the left (lowers), in the order given from top to bottom."""
+    figure = go.Figure(
+        go.Bar(
+            x=[float(v) for v in values][::-1], y=[plain(n) for n in names][::-1], orientation="h",
+            marker={"color": [MORE if v > 0 else LESS for v in values][::-1]},
+            text=[number(float(v), signed=True) for v in values][::-1], textposition="auto", cliponaxis=False, hoverinfo="skip",
+        )
+    )  # fmt: skip
+    figure.update_xaxes(title=unit, zeroline=True)
+    figure.update_yaxes(showgrid=False, type="category")
+    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(10, 24, 64, 44))  # fmt: skip
+
+
+def with_and_without(
+    dates: Sequence[str], changed: Band, usual: Band, title: str, *, unit: str, subtitle: str = "", simulated: bool, dark: bool = False, height: int = 340
+) -> go.Figure:  # fmt: skip
+    """Two forecasts of one relation with their intervals."""
+    colours = palette(dark)
+    figure = go.Figure()
+    for (middle, lower, upper), name, colour in ((usual, "without the change", colours.lines[0]), (changed, "with it", colours.lines[1])):  # fmt: skip
+        figure.add_scatter(
+            x=[*dates, *reversed(dates)], y=np.concatenate([upper, lower[::-1]]), fill="toself", mode="lines", fillcolor=fade(colour, 0.15),
+            line={"width": 0}, hoverinfo="skip", showlegend=False,
+        )  # fmt: skip
+        figure.add_scatter(
+            x=list(dates), y=middle, mode="lines+markers", name=name, line={"color": colour, "width": 2}, marker={"size": 6},
+            text=[f"{number(m)} ({number(a)} to {number(b)})" for m, a, b in zip(middle, lower, upper, strict=True)],
+            hovertemplate="%{x}: %{text}<extra>" + name + "</extra>",
+        )  # fmt: skip
+    figure.update_yaxes(title=unit)
+    figure.update_xaxes(title="period (its first day)", type="category")
+    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 16, 66, 84))  # fmt: skip
+
+
+def responses(
+    names: Sequence[str], bands: Sequence[Band], title: str, *, unit: str, period: str, subtitle: str = "", simulated: bool, dark: bool = False, height: int = 440
+) -> go.Figure:  # fmt: skip
+    """Answers to a push over the periods that follow; the first one, the pushed relation, with its range."""
+    colours = palette(dark)
+    figure = go.Figure()
+    for place, (name, (middle, lower, upper)) in enumerate(zip(names, bands, strict=True)):
+        colour = colours.lines[place % len(colours.lines)]
+        ahead = list(range(1, len(middle) + 1))
+        if place < 2:
+            figure.add_scatter(
+                x=[*ahead, *reversed(ahead)], y=np.concatenate([upper, lower[::-1]]), fill="toself", mode="lines", fillcolor=fade(colour, 0.14),
+                line={"width": 0}, hoverinfo="skip", showlegend=False,
+            )  # fmt: skip
+        figure.add_scatter(
+            x=ahead, y=middle, mode="lines+markers", name=plain(name), line={"color": colour, "width": 2.4 if place == 0 else 1.6},
+            text=[f"{number(m, signed=True)} ({number(a, signed=True)} to {number(b, signed=True)})" for m, a, b in zip(middle, lower, upper, strict=True)],
+            hovertemplate="%{text}<extra>" + plain(name) + "</extra>",
+        )  # fmt: skip
+    figure.update_yaxes(title=f"difference, {unit}", zeroline=True)
+    figure.update_xaxes(title=f"{period}s after the push", dtick=1)
+    finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 16, 66, 40))
+    return figure.update_layout(legend={"orientation": "v", "x": 1.0, "y": 1.0, "xanchor": "right", "yanchor": "top", "bgcolor": fade(colours.ground, 0.75)})  # fmt: skip
+
+
+def surprise_over_time(
+    dates: Sequence[str], surprise: np.ndarray, flagged: Sequence[int], stretches: Sequence[tuple[int, int]], threshold: float, *,
+    first_unseen: int | None = None, period: str = "week", simulated: bool, dark: bool = False, height: int = 380,
+) -> go.Figure:  # fmt: skip
+    """Surprise per period, the threshold, unusual periods as dots to click, stretches shaded."""
+    colours = palette(dark)
+    figure = go.Figure()
+    figure.add_scatter(
+        x=list(dates), y=surprise, mode="lines", name="surprise", line={"color": colours.node, "width": 1.2},
+        hovertemplate="%{x|%d %b %Y}: %{y:.1f}<extra></extra>",
+    )  # fmt: skip
+    at = list(flagged)
+    figure.add_scatter(
+        x=[dates[t] for t in at], y=[float(surprise[t]) for t in at], mode="markers", name=f"unusual {period}",
+        marker={"size": 9, "color": MORE, "line": {"width": 1, "color": colours.ground}}, customdata=[[t, t] for t in at],
+        hovertemplate="%{x|%d %b %Y}: %{y:.1f}<extra>unusual</extra>", selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
+    )  # fmt: skip
+    for a, b in stretches:
+        figure.add_vrect(x0=dates[a], x1=dates[b], fillcolor=fade(MORE, 0.14), line_width=0)
+    figure.add_hline(y=threshold, line={"color": MORE, "width": 1, "dash": "dot"}, annotation_text=f"threshold {threshold:g}", annotation_position="top left")  # fmt: skip
+    if first_unseen is not None and 0 < first_unseen < len(dates):
+        figure.add_vline(x=dates[first_unseen], line={"color": colours.faint, "width": 1, "dash": "dash"})
+        figure.add_annotation(x=dates[first_unseen], y=1, yref="paper", text="not learnt from →", showarrow=False, xanchor="left", font={"size": 11, "color": colours.faint})  # fmt: skip
+    top = max(float(np.max(surprise, initial=0.0)), threshold)
+    figure.update_yaxes(
+        title=f"surprise (usual {period}: 0)", range=[float(np.min(surprise, initial=0.0)) - 0.5, top + 1.2]
+    )
+    figure.update_xaxes(title=f"{period} (its first day)", type="date")
+    finish(figure, f"How unlike its past each {period} was", simulated=simulated, dark=dark, height=height, margin=(60, 16, 66, 84))  # fmt: skip
+    return figure.update_layout(clickmode="event+select", dragmode="zoom")

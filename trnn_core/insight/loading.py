@@ -1,0 +1,80 @@
+"""From a run to a view of its model, and whole answers about a run."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from trnn_core.errors import TRNNError
+from trnn_core.insight.answers import Influence, InfluenceSet, scale_matrix
+from trnn_core.insight.influence import (
+    Progress,
+    jacobian_by_period,
+    jacobian_words,
+    mltr_influence,
+    network_modes,
+    recent_origins,
+    silent,
+)
+from trnn_core.insight.library import weights_of
+from trnn_core.insight.stability import Stability, from_data, over_trainings, retrain
+from trnn_core.insight.view import NetworkView, View
+from trnn_core.models.baselines.mltr import JointMLTR
+from trnn_core.training.recorder import add_results
+from trnn_core.training.restore import load_network
+from trnn_core.training.runs import ENDED, Run
+from trnn_core.training.store import RunStore
+
+
+def load_view(store: RunStore | str | Path, run: Run | str) -> View:
+    """The run's model, ready to be questioned; asked again for the same weights, it is still there."""
+    store = store if isinstance(store, RunStore) else RunStore(store)
+    run = store.get(run) if isinstance(run, str) else run
+    return _view(str(store.root.resolve()), run.run_id, weights_of(run) or str(run.status().epoch))
+
+
+@lru_cache(maxsize=2)
+def _view(root: str, run_id: str, weights: str) -> View:
+    store = RunStore(root)
+    return NetworkView(*load_network(store, store.get(run_id)))
+
+
+def explain_influence(view: View, progress: Progress = silent, members: list[Influence] | None = None) -> InfluenceSet:
+    """Influence three ways, with standard errors from the data, or from further trainings where there are any."""
+    if not isinstance(view, NetworkView):
+        raise TRNNError("This model shares one set of weights among all pairs of countries, so it knows no ties between particular ones. Train a tensorial network (the preset quick) to see who moves whom.")  # fmt: skip
+    origins = recent_origins(view)
+    by_period = jacobian_by_period(view, origins, progress=lambda done, what: progress(0.7 * done, what))
+    found = Influence.of((m.mean(axis=0) for m in by_period), jacobian_words(view, len(origins)))
+    learnt = view.series.select(periods=slice(0, view.unseen))
+    progress(0.75, "Hoff's regression on the same weeks")
+    fitted = JointMLTR().fit(learnt)
+    regression = mltr_influence(learnt, fitted)
+    progress(0.85, "standard errors")
+    stability: Stability = over_trainings(members) if members else from_data(learnt, fitted, by_period, found)
+    errors = []
+    for matrix, error in zip(found.parts(), (stability.sender, stability.receiver, stability.action), strict=True):
+        largest = abs(float(matrix.flat[abs(matrix).argmax()])) or 1.0
+        errors.append(error * abs(float(scale_matrix(matrix).flat[abs(matrix).argmax()])) / largest)
+    modes = network_modes(view)
+    progress(1.0, "Influence is known.")
+    return InfluenceSet(
+        found.scaled(), regression.scaled(), modes.scaled() if modes else None, (errors[0], errors[1], errors[2]), stability.solid(found),
+        stability.words, len(members or ()), view.series.actors, view.series.actions,
+    )  # fmt: skip
+
+
+def explain_run(store: RunStore, run: Run, progress: Progress = silent, retrained: bool = False) -> InfluenceSet:
+    """The influence of a run, kept with it as explanation.npz where the run has ended."""
+    members = None
+    if retrained:
+        if run.recipe.preset is None and run.weights() is None:
+            raise TRNNError(f"Run {run.run_id} has no weights yet; let it finish first.")
+        members = retrain(store.series(run), run.recipe, progress=lambda done, what: progress(0.8 * done, what))
+    share = 0.2 if retrained else 1.0
+    found = explain_influence(
+        load_view(store, run), lambda done, what: progress(1 - share + share * done, what), members
+    )
+    if run.status().state in ENDED:
+        add_results(run, {"explanation.npz": found.to_npz()})
+    return found

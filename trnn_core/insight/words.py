@@ -1,0 +1,197 @@
+"""Answers as tables and plain sentences. No torch here; names stand as they are, a page that renders Markdown escapes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from trnn_core.insight.answers import (  # fmt: skip
+    PARTS,
+    STRETCH,
+    STRETCH_WEEKS,
+    THRESHOLD,
+    Attribution,
+    Impulse,
+    InfluenceSet,
+    Outcome,
+    Unusual,
+)
+
+NOT_CAUSE = (
+    "Association is not cause: these figures say what the network goes by, not what would happen if somebody acted. "
+    "A third country, a common event or the way news is reported can stand behind a tie."
+)
+
+
+def drivers(found: Attribution, actors: Sequence[str], actions: Sequence[str], n: int | None = None) -> pd.DataFrame:
+    """Relations by what they add to the forecast over all past periods, with the period that counted most.
+
+    Columns: source, target, action, contribution (events), share (of the difference), period, observed, usual.
+    """
+    events = found.in_events
+    total = events.sum(axis=0)  # (N, N, K)
+    difference = found.value - found.usual_value
+    order = np.argsort(-np.abs(total), axis=None, kind="stable")
+    rows = []
+    for place in order[: n if n is not None else len(order)]:
+        i, j, k = (int(x) for x in np.unravel_index(int(place), total.shape))
+        if total[i, j, k] == 0:
+            break
+        t = int(np.abs(events[:, i, j, k]).argmax())
+        rows.append(
+            {
+                "source": actors[i], "target": actors[j], "action": actions[k], "contribution": float(total[i, j, k]),
+                "share": float(total[i, j, k] / difference) if difference else float("nan"), "period": found.dates[t],
+                "observed": float(found.past[t, i, j, k]), "usual": float(found.usual_past[i, j, k]),
+            }
+        )  # fmt: skip
+    columns = ["source", "target", "action", "contribution", "share", "period", "observed", "usual"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def say_driver(row: Any, period: str = "week") -> str:
+    """One driver in a sentence."""
+    way = "raises" if row["contribution"] > 0 else "lowers"
+    much = "more" if row["observed"] > row["usual"] else "less"
+    return (
+        f"{row['source']} → {row['target']}, {row['action']}: {_number(row['observed'])} in the {period} of {row['period']}, {much} than "
+        f"its usual {_number(row['usual'])}, {way} the forecast by {_number(abs(row['contribution']))}."
+    )
+
+
+def say_attribution(found: Attribution, actors: Sequence[str], actions: Sequence[str], period: str, unit: str) -> str:
+    i, j, k = found.cell
+    ahead = f"next {period}" if found.step == 1 else f"in {found.step} {period}s"
+    way = "above" if found.value > found.usual_value else "below"
+    return (
+        f"{actors[i]} → {actors[j]}, {actions[k]}, {ahead}: the network expects {_number(found.value)} {unit}. Had the last "
+        f"{len(found.dates)} {period}s been usual ones, it would expect {_number(found.usual_value)}. What made this "
+        f"{_number(abs(found.value - found.usual_value))} {way} that is listed below."
+    )
+
+
+def say_completeness(found: Attribution) -> str:
+    total = float(found.in_events.sum())
+    verdict = "complete" if found.complete else "not complete: read the list with care"
+    return (
+        f"The contributions add up to {_signed(total)} of {_signed(found.value - found.usual_value)}: a gap of {found.gap:.2%} "
+        f"({verdict}; integrated gradients over {found.n_points} points)."
+    )
+
+
+def ties(found: InfluenceSet, part: str, n: int | None = None) -> pd.DataFrame:
+    """Ties off the diagonal, solid ones first, then by size: moves, moved, influence, error, solid, regression, modes."""
+    p = PARTS.index(part)
+    names = found.actions if part == "action" else found.actors
+    matrix, error, solid = found.jacobian.parts()[p], found.errors[p], found.solid[p]
+    rows, cols = np.nonzero(~np.eye(len(matrix), dtype=bool))
+    table = pd.DataFrame(
+        {
+            "moves": [names[c] for c in cols], "moved": [names[r] for r in rows], "influence": matrix[rows, cols], "error": error[rows, cols],
+            "solid": solid[rows, cols], "regression": found.regression.parts()[p][rows, cols],
+        }
+    )  # fmt: skip
+    if found.modes is not None:
+        table["modes"] = found.modes.parts()[p][rows, cols]
+    order = np.lexsort((-np.abs(table["influence"]), ~table["solid"]))
+    table = table.iloc[order].reset_index(drop=True)
+    return table if n is None else table.head(n)
+
+
+def say_tie(row: Any, part: str) -> str:
+    way = "more" if row["influence"] > 0 else "less"
+    size = f"{abs(row['influence']):.2f} times as strongly as continuation"
+    if part == "sender":
+        return f"More done by {row['moves']} goes with {way} done by {row['moved']} to the same partner a period later, {size}."  # fmt: skip
+    if part == "receiver":
+        return f"More done to {row['moves']} goes with {way} done to {row['moved']} by the same sender a period later, {size}."  # fmt: skip
+    return f"More {row['moves']} goes with {way} {row['moved']} in the same pair a period later, {size}."
+
+
+def effects(found: Outcome, actors: Sequence[str], actions: Sequence[str], step: int | None = None, n: int | None = None) -> pd.DataFrame:  # fmt: skip
+    """Cells by how much the scenario changes them: date, source, target, action, with, without, difference, lower, upper."""
+    steps = range(found.horizon) if step is None else [step]
+    tables = []
+    for h in steps:
+        i, j, k = (x.ravel() for x in np.indices(found.difference.shape[1:]))
+        kept = i != j
+        i, j, k = i[kept], j[kept], k[kept]
+        tables.append(
+            pd.DataFrame(
+                {
+                    "date": found.dates[h], "source": [actors[x] for x in i], "target": [actors[x] for x in j], "action": [actions[x] for x in k],
+                    "with": found.changed[0][h][i, j, k], "without": found.usual[0][h][i, j, k], "difference": found.difference[h][i, j, k],
+                    "lower": found.lower[h][i, j, k], "upper": found.upper[h][i, j, k],
+                }
+            )
+        )  # fmt: skip
+    table = pd.concat(tables, ignore_index=True)
+    table = table.iloc[np.argsort(-table["difference"].abs().to_numpy(), kind="stable")].reset_index(drop=True)
+    return table if n is None else table.head(n)
+
+
+def say_effect(found: Outcome, actors: Sequence[str], actions: Sequence[str], step: int, period: str, unit: str) -> str:
+    row = effects(found, actors, actions, step, 1).iloc[0]
+    total = float(found.difference[step].sum())
+    if abs(row["difference"]) < 0.005:
+        return f"In the {period} of {found.dates[step]} the change makes no difference worth naming."
+    word = "more" if row["difference"] > 0 else "fewer"
+    return (
+        f"In the {period} of {found.dates[step]} the largest difference is {row['source']} → {row['target']}, {row['action']}: "
+        f"{_number(abs(row['difference']))} {unit} {word} on average (90 %: {_signed(row['lower'])} to {_signed(row['upper'])}). "
+        f"Over all relations the change adds up to {_signed(total)}."
+    )
+
+
+def say_impulse(found: Impulse, actors: Sequence[str], actions: Sequence[str], period: str) -> str:
+    i, j, k = found.cell
+    own = found.mean[:, i, j, k]
+    others = [c for c in found.strongest(12) if c != found.cell]
+    said = f"After {_number(abs(found.size))} {'more' if found.size > 0 else 'fewer'} from {actors[i]} to {actors[j]} ({actions[k]}), the same relation is {_signed(own[0])} the next {period} and {_signed(own[-1])} after {len(own)}"
+    if others:
+        a, b, c = others[0]
+        peak = int(np.abs(found.mean[:, a, b, c]).argmax())
+        said += f"; outside it {actors[a]} → {actors[b]}, {actions[c]} answers most, {_signed(found.mean[peak, a, b, c])} after {peak + 1} {period}{'s' if peak else ''}"
+    return f"{said}. Means over {found.n_origins} recent {period}s; the shaded range holds 90 % of them."
+
+
+def say_unusual(found: Unusual, period: str) -> str:
+    flagged = found.flagged
+    measure = f"surprise of {THRESHOLD:g} or more, where 0 is a usual {period} and 1 a usual deviation from it"
+    if not len(flagged):
+        return f"No {period} stands out from its past ({measure}); the largest surprise is {found.surprise.max():.1f}, {found.dates[int(found.surprise.argmax())]}."  # fmt: skip
+    named = ", ".join(found.dates[t] for t in flagged[:5])
+    said = f"{len(flagged)} of {len(found.dates)} {period}s stand out from their past ({measure}): {named}{' and others' if len(flagged) > 5 else ''}."  # fmt: skip
+    for a, b in found.stretches[-2:]:
+        said += f" {found.dates[a]} to {found.dates[b]} is a stretch: its mean surprise over {STRETCH_WEEKS} {period}s reaches {STRETCH:g}."
+    return said
+
+
+def moved(found: Unusual, at: int, actors: Sequence[str], actions: Sequence[str]) -> pd.DataFrame:
+    """What moved in one week: source, target, action, observed, expected, times (its usual error)."""
+    i, j, k = found.cells[at].T
+    return pd.DataFrame(
+        {
+            "source": [actors[x] for x in i], "target": [actors[x] for x in j], "action": [actions[x] for x in k],
+            "observed": found.observed[at], "expected": found.expected[at], "times": found.z[at],
+        }
+    )  # fmt: skip
+
+
+def _number(x: float) -> str:
+    """A figure without false precision.
+
+    >>> [_number(x) for x in (0.0, 0.034, 0.34, 6.0, 4.26, 31.7)]
+    ['0', '0.03', '0.34', '6', '4.3', '32']
+    """
+    size = abs(x)
+    if float(x).is_integer():
+        return f"{x:,.0f}"
+    return "0" if size < 0.005 else f"{x:.2f}" if size < 1 else f"{x:.1f}" if size < 10 else f"{x:,.0f}"
+
+
+def _signed(x: float) -> str:
+    return _number(x) if abs(x) < 0.005 else f"{'+' if x > 0 else '-'}{_number(abs(x))}"
