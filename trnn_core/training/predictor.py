@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from trnn_core.data.designs import build_inputs, warm_up
+from trnn_core.data.designs import build_inputs, parse_slice, warm_up
 from trnn_core.data.windows import Part, make_windows
 from trnn_core.models.network import TensorNetwork
 from trnn_core.training.prepare import COUNT_LIKELIHOODS, Prepared
@@ -77,7 +77,8 @@ class Predictor:
         prepared = self.prepared
         self.network.eval()
         length = prepared.data.window + MEMORY * (prepared.data.design == "single-series")
-        keep = length + warm_up(prepared.data.slices) + MEMORY
+        plain = all(parse_slice(s).time == "now" for s in prepared.data.slices) and bool(prepared.series.observed.all())
+        keep = length if plain else length + warm_up(prepared.data.slices) + MEMORY
         past = [prepared.series.values[max(0, t + 1 - keep) : t + 1].astype(np.float64) for t in origins]
         points = []
         for _ in range(horizon):
