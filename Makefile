@@ -1,6 +1,6 @@
 # make app      the dashboard, on http://localhost:8501          make app PORT=8600
 # make test     everything that must hold, in at most ten minutes
-# make stress   the long tests (faults, load, hostile input)
+# make stress   the long tests (faults, load, hostile input) in under an hour; STRESS="--short" in a few minutes
 # make bench    every benchmark of benchmarks/, one after the other
 # make lint     only style and types;   make format   puts the style right
 # make clean    removes .venv and caches, never data or runs
@@ -50,7 +50,7 @@ postgres:
 	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || apt-get install -y --no-install-recommends postgresql || echo "no PostgreSQL: its tests will be skipped"
 
 stress: lint browser postgres
-	@$(ONE_THREAD) $(VENV_PYTHON) -m pytest -m slow
+	@$(ONE_THREAD) $(VENV_PYTHON) scripts/stress.py $(STRESS)
 
 bench: install-dev
 	@$(VENV_PYTHON) scripts/run_benchmarks.py

@@ -51,12 +51,13 @@ def licence_of(package: str) -> str:
         about = metadata(package)
     except PackageNotFoundError:
         return "not installed"
-    if about.get("License-Expression"):
-        return str(about["License-Expression"])
+    fields = dict(about.items())  # type: ignore[attr-defined]
+    if fields.get("License-Expression"):
+        return str(fields["License-Expression"])
     classified = [c.rpartition(" :: ")[2] for c in about.get_all("Classifier") or [] if c.startswith("License :: ") and c != "License :: OSI Approved"]  # fmt: skip
     if classified:
         return "; ".join(classified)
-    told = str(about.get("License") or "").strip().splitlines()
+    told = str(fields.get("License") or "").strip().splitlines()
     return told[0][:80] if told and told[0] != "UNKNOWN" else READ.get(package, "not stated")
 
 

@@ -28,6 +28,14 @@ WAYS = ("Hoff's regression", "Mode matrices")
 
 
 def influence_tab(run: Run, series: RelationalSeries) -> None:
+    if run.recipe.model.network != "tensor":
+        st.info(
+            "This run's model shares one set of weights among all pairs of countries, so it knows no ties between particular ones, and there is no influence to read off. "
+            "The other questions work. To see who moves whom, train a tensorial network, for example the preset *quick*.",
+            icon=":material/hub:",
+        )  # fmt: skip
+        st.page_link("pages/2_Train.py", label="Train a tensorial network", icon=":material/model_training:")
+        return
     found = stored_influence(run)
     if found is None:
         found = InfluenceSet.from_npz(ask(run, "influence", kind="influence"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.campaign import Tally, until
+from tests.campaign import ROOT, Tally, until
 from tests.faults.workers import WorkerProcess, cpu_seconds, reach
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
@@ -89,26 +90,30 @@ def full_disk(folder: Path, series: RelationalSeries, case: int) -> None:
 
 
 def read_only(folder: Path, series: RelationalSeries, case: int) -> None:
-    """The store becomes read-only under a running job (as a network disk may); all of it can still be read."""
+    """The store has become read-only (as a network disk may): all is told in words, all can still be read."""
     with small_disk(folder / f"read-only-{case}", 8) as disk:
         store = RunStore(disk / "runs")
         jobs.submit(store, LONG, series, run_id="long")
-        worker = WorkerProcess(store)
-        try:
+        with WorkerProcess(store):
             reach(store, "long", 2 + case)
-            subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-            until(lambda: not store.get("long").status().is_live, "the job must notice", 40)
-            status = store.get("long").status()
-            assert status.state in ("failed", "interrupted") and status.can_resume, status
-            assert newest_good(store.root / "long" / "checkpoints")[0] is not None and store.get("long").verify() == []
-            if worker.process.poll() is None:
-                check_calm(worker.process.pid)
-            log = (store.root / "long" / "log.txt").read_text()
-            assert "read-only" in log or status.state == "failed", "no reason is told anywhere"
-            subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
-        finally:
-            worker.process.terminate()
-            worker.process.wait(60)
+            jobs.ask(store, "long", "pause")
+            epoch = jobs.wait(store, "long").epoch
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        for words in (["worker"], ["train", "--resume", "long"], ["runs", "rename", "long", "x"]):
+            before = psutil.Process().cpu_times().children_user
+            done = subprocess.run([sys.executable, "-m", "trnn_core", *words, "--runs", str(store.root)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+            assert done.returncode in (1, 2) and "read-only" in done.stderr, f"{words}: {done.returncode} {done.stderr[-200:]}"  # fmt: skip
+            assert len(done.stderr.strip().splitlines()) <= 2, (
+                f"{words} says more than a sentence: {done.stderr[-300:]}"
+            )
+            assert psutil.Process().cpu_times().children_user - before < 30, "a busy loop"
+        run = RunStore(store.root).get("long")
+        assert run.status().state == "paused" and run.verify() == []
+        assert (found := newest_good(run.folder / "checkpoints")[0]) is not None and found.epoch == epoch
+        subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+        with WorkerProcess(store):
+            jobs.resume(store, "long")
+            reach(store, "long", epoch + 2)
 
 
 def deleted(folder: Path, series: RelationalSeries, case: int) -> None:

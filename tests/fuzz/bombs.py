@@ -27,7 +27,7 @@ ROWS = b"2014-01-01,USA,IRN,talks,1\n" * (MB // 27)
 HEADER = b"date,source,target,action,value\n"
 
 
-def packed(name: str = "a.csv", megabytes: int = 300) -> bytes:
+def packed(name: str = "a.csv", megabytes: int = 120) -> bytes:
     """The same row again and again: nearly nothing packed, hundreds of megabytes unpacked."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive, archive.open(name, "w") as member:  # fmt: skip
@@ -37,7 +37,7 @@ def packed(name: str = "a.csv", megabytes: int = 300) -> bytes:
     return stream.getvalue()
 
 
-def gzipped(megabytes: int = 300) -> bytes:
+def gzipped(megabytes: int = 120) -> bytes:
     stream = io.BytesIO()
     with gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=9) as file:
         file.write(HEADER)

@@ -109,7 +109,9 @@ def batch(n: int, seed: int, first: int, report: Path, keep: bool) -> None:
     from tests.fuzz.test_fuzz_readers import resident
 
     Path("/proc/self/clear_refs").write_text("5")
-    before, kept, failures, read = resident("VmRSS"), {}, [], 0
+    kept: dict[str, tuple[bytes, dict, bool]] = {}
+    failures: list[str] = []
+    before, read = resident("VmRSS"), 0
     with tempfile.TemporaryDirectory() as folder:
         for number in range(first, first + n):
             kind, data, options = make_case(number, seed)
@@ -162,7 +164,8 @@ def fuzz_campaign(
 def keep_interesting(kept: list[dict]) -> None:
     """The smallest case of each kind and outcome, for the ordinary tests."""
     best: dict[str, dict] = {}
-    for case in kept:
+    before = [json.loads(line) for line in INTERESTING.read_text().splitlines()] if INTERESTING.exists() else []
+    for case in [*before, *kept]:
         if case["mark"] not in best or len(case["data"]) < len(best[case["mark"]]["data"]):
             best[case["mark"]] = case
     INTERESTING.write_text("".join(json.dumps(best[m], sort_keys=True) + "\n" for m in sorted(best)))

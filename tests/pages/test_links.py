@@ -9,7 +9,7 @@ from tests.pages.test_pages import is_sound, words
 from trnn_core.training.store import RunStore
 
 BAD = {
-    HOME: {"action": "espionage"},
+    HOME: {"run": "gone", "action": "espionage"},
     DATA: {"data": "nothing", "week": "1066-10-14", "action": "espionage", "order": "Beauty"},
     TRAIN: {"data": "nothing", "run": "gone", "preset": "miracle", "smoothing": "much", "others": "gone"},
     FORECAST: {"week": "1066-10-14", "horizon": "99", "view": "Globe", "top": "-3", "ego": "Atlantis", "sender": "Atlantis"},

@@ -145,7 +145,8 @@ class TuckerMap(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x: Tensor, bias: Tensor | None, *factors: Tensor) -> Tensor:  # type: ignore[override]
-        out = StackedTucker(factors).apply(x)
+        ctx.tucker = StackedTucker(factors)
+        out = ctx.tucker.apply(x, keep_as=0)
         if bias is not None:
             out.add_(bias)
         ctx.save_for_backward(x, *factors)
@@ -154,10 +155,10 @@ class TuckerMap(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, grad: Tensor):  # type: ignore[override]
-        x, *factors = ctx.saved_tensors
-        tucker = StackedTucker(factors)
+        x, *_ = ctx.saved_tensors
+        tucker = ctx.tucker
         tucker.zero_grads()
-        z = tucker.pull_back_to_first(grad, x)
+        z = tucker.pull_back_to_first(grad, x, step=0)
         grad_x = torch.mm(tucker.first.T, z).view(x.shape) if ctx.needs_input_grad[0] else None
         grad_bias = grad.sum(-2, keepdim=True) if ctx.needs_input_grad[1] else None  # eq. 32, entry by entry
         return grad_x, grad_bias, *tucker.grads

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from trnn_core.data.windows import split_periods
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import Influence, InfluenceSet, scale_matrix
+from trnn_core.insight.dyad_view import DyadView
 from trnn_core.insight.influence import (
     Progress,
     jacobian_by_period,
@@ -20,8 +22,9 @@ from trnn_core.insight.library import weights_of
 from trnn_core.insight.stability import Stability, from_data, over_trainings, retrain
 from trnn_core.insight.view import NetworkView, View
 from trnn_core.models.baselines.mltr import JointMLTR
+from trnn_core.models.recommended import Recommended
 from trnn_core.training.recorder import add_results
-from trnn_core.training.restore import load_network
+from trnn_core.training.restore import load_forecaster, load_network
 from trnn_core.training.runs import ENDED, Run
 from trnn_core.training.store import RunStore
 
@@ -36,7 +39,13 @@ def load_view(store: RunStore | str | Path, run: Run | str) -> View:
 @lru_cache(maxsize=2)
 def _view(root: str, run_id: str, weights: str) -> View:
     store = RunStore(root)
-    return NetworkView(*load_network(store, store.get(run_id)))
+    run = store.get(run_id)
+    if run.recipe.model.network == "tensor":
+        return NetworkView(*load_network(store, run))
+    model, series = load_forecaster(store, run)
+    assert isinstance(model, Recommended)
+    data = run.recipe.data
+    return DyadView(model, series, split_periods(len(series), data.validation, data.test).train.stop)
 
 
 def explain_influence(view: View, progress: Progress = silent, members: list[Influence] | None = None) -> InfluenceSet:
