@@ -11,17 +11,18 @@ from trnn_core.training.runs import Run
 from ui.demo import prepare_demo
 from ui.forecast_options import Options
 from ui.forecast_view import Picture, read_forecast
+from ui.links import judge
 from ui.page import is_dark, page, show, simulated_badge
 from ui.pickers import pick_action, show_scores
 from ui.runs_table import runs_table
 from ui.store import data_sets, load_set, run_store, series_of
-from ui.words import about_series, escape, scores_of, span, trust
+from ui.words import about_series, escape, scores_of, trust
 
 
 def main() -> None:
     prepare_demo()
     runs = run_store().runs()
-    newest = next((shown for run in runs if (shown := whole(run)) is not None), None)
+    newest = first_whole(runs)
     if newest is None:
         welcome()
     else:
@@ -29,15 +30,22 @@ def main() -> None:
     if runs:
         st.subheader("Recent runs")
         runs_table(runs[:8])
+    else:
+        st.caption("Runs that you train are listed here, with their status and the course of their loss.")
 
 
-def whole(run: Run) -> tuple[Run, RunForecast, RelationalSeries] | None:
-    """A run with its forecast and its data; a damaged or unfinished one does not keep the others from the reader."""
-    try:
-        forecast = read_forecast(run)
-        return None if forecast is None else (run, forecast, series_of(run))
-    except TRNNError:
-        return None
+def first_whole(runs: list[Run]) -> tuple[Run, RunForecast, RelationalSeries] | None:
+    """The run in the link, else the newest one with a forecast; a damaged or unfinished one does not hide the others."""
+    judge("run", [run.run_id for run in runs], "Run")
+    asked = st.query_params.get("run")
+    for run in sorted(runs, key=lambda run: run.run_id != asked):
+        try:
+            forecast = read_forecast(run)
+            if forecast is not None:
+                return run, forecast, series_of(run)
+        except TRNNError:
+            continue
+    return None
 
 
 def headline(run: Run, forecast: RunForecast, series: RelationalSeries) -> None:
@@ -45,12 +53,7 @@ def headline(run: Run, forecast: RunForecast, series: RelationalSeries) -> None:
     with picture:
         action = pick_action(forecast.actions)
         drawn = Picture(forecast, series, action=forecast.actions.index(action), options=Options(top=40))
-        show(
-            drawn.figure(dark=is_dark(), height=640),
-            "home-network",
-            f"Network of expected {action} between countries",
-            file="forecast-network",
-        )
+        show(drawn.figure(dark=is_dark(), height=600), "home-network", f"Network of expected {action} between countries", file="forecast-network")  # fmt: skip
     with words:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"#### Next {series.period}")
@@ -61,8 +64,8 @@ def headline(run: Run, forecast: RunForecast, series: RelationalSeries) -> None:
         if scores is not None:
             show_scores(scores, forecast.level, narrow=True)
         st.caption(trust(scores, forecast.level, series.period))
-        next_steps()
-        st.caption(f"Run **{escape(run.name)}** on {escape(series.source.title)}, {span(series)}.")
+        st.markdown(f"Data set in hand: **{escape(series.source.title)}**, {about_series(series)}; run **{escape(run.name)}**.")  # fmt: skip
+        next_steps(run)
 
 
 def welcome() -> None:
@@ -79,16 +82,16 @@ def welcome() -> None:
     next_steps()
 
 
-def next_steps() -> None:
+def next_steps(run: Run | None = None) -> None:
+    """Three large ones; the second line of the first is for one's own data."""
     with st.container(border=True, horizontal=True):
         st.page_link("pages/1_Data.py", label="**Look at the data**", icon=":material/table_chart:")
         st.page_link("pages/1_Data.py", label="or **bring your own**", icon=":material/upload_file:", query_params={"do": "Add data"})  # fmt: skip
-    for target, icon, label in (
-        ("pages/2_Train.py", "model_training", "**Train a network** on it, watching it learn"),
-        ("pages/3_Forecast.py", "hub", "**Explore the forecast**: who, to whom, how sure"),
-    ):
-        with st.container(border=True):
-            st.page_link(target, label=label, icon=f":material/{icon}:", width="stretch")
+    with st.container(border=True):
+        st.page_link("pages/2_Train.py", label="**Train a network** on it, watching it learn", icon=":material/model_training:", width="stretch")  # fmt: skip
+    with st.container(border=True):
+        asked = {"run": run.run_id} if run is not None else None
+        st.page_link("pages/3_Forecast.py", label="**Explore the forecast**: who, to whom, how sure", icon=":material/hub:", width="stretch", query_params=asked)  # fmt: skip
 
 
 with page("Home"):

@@ -7,6 +7,7 @@ import streamlit as st
 from ui.demo import prepare_demo
 from ui.explorer import explorer
 from ui.importer import importer
+from ui.links import linked, segments
 from ui.page import page, simulated_badge
 from ui.store import data_sets, load_set
 from ui.words import about_series, escape
@@ -15,19 +16,16 @@ from ui.words import about_series, escape
 def main() -> None:
     prepare_demo()
     names = data_sets()
-    chosen = st.segmented_control(
-        "What to do", ("Explore", "Add data"), default="Explore" if names else "Add data", required=True, key="do",
-        bind="query-params", label_visibility="collapsed", help="Look at a saved set, or bring your own.",
-    )  # fmt: skip
+    tasks = ("Explore", "Add data")
+    chosen = segments("What to do", tasks, "do", "Look at a saved set, or bring your own.", default=tasks[0 if names else 1], hidden=True)  # fmt: skip
     if chosen == "Add data" or not names:
         if not names:
             st.info("There is no data set yet. Add one here; it is then saved for all pages.", icon=":material/info:")
         importer()
         return
     which, about, on = st.columns([4, 7, 3], vertical_alignment="bottom")
-    name = which.selectbox(
-        "Data set", names, key="data", bind="query-params", help="Saved sets; the demo is simulated."
-    )
+    with which:
+        name = linked("Data set", names, "data", names[0], "Saved sets; the demo is simulated.")
     series = load_set(name)
     with about:
         simulated_badge(series.source.simulated)

@@ -9,12 +9,14 @@ from trnn_core.training import jobs
 from trnn_core.training.config import Recipe
 from trnn_core.training.runs import Run
 from ui.demo import prepare_demo
+from ui.links import is_number, judge, linked
 from ui.live import live_panel
 from ui.page import empty, page, simulated_badge
 from ui.pickers import pick_run
 from ui.runs_table import runs_table
 from ui.store import data_sets, load_set, run_store
 from ui.train_form import change, pick_preset, save_recipe, size_of
+from ui.tuning import search_panel
 from ui.words import about_series, escape
 
 
@@ -26,7 +28,7 @@ def main() -> None:
     runs = run_store().runs()
     settings, live = st.columns([2, 3], gap="large")
     with settings:
-        name = st.selectbox("Data set", names, key="data", bind="query-params", help="What the network learns from.")
+        name = linked("Data set", names, "data", names[0], "What the network learns from.")
         series = load_set(name)
         simulated_badge(series.source.simulated)
         st.caption(f"{escape(series.source.title)}: {about_series(series)}")
@@ -42,6 +44,7 @@ def main() -> None:
                 save_recipe(recipe)
     with live:
         watch(runs)
+    search_panel(recipe, series)
 
 
 def start(recipe: Recipe, series: RelationalSeries, label: str) -> None:
@@ -60,17 +63,38 @@ def watch(runs: list[Run]) -> None:
     live = next((run for run in runs if run.status().is_live), runs[0])
     chosen = pick_run(runs, first=live, words="The run to watch, newest first.").run_id
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        judge("log_loss", ("true", "false"), "Log scale")
         log = st.toggle(
-            "Log scale", True, key="log_loss", bind="query-params", help="Equal steps are equal ratios of the loss."
+            "Log scale", True, key="log_loss", bind="query-params", help="Equal steps are equal ratios of the loss (l)."
         )
+        judge("smoothing", is_number(0, 0.95), "Smoothing")
         smoothing = st.slider("Smoothing", 0.0, 0.95, 0.0, 0.05, key="smoothing", bind="query-params", width=180, help="Average over neighbouring epochs; 0 shows them as they are.")  # fmt: skip
-        others = st.multiselect("Compare with", [i for i in by_id if i != chosen], format_func=lambda i: by_id[i].name, key="others", placeholder="earlier runs", width=320, help="Validation loss of other runs, faintly behind.")  # fmt: skip
+        others = pick_others(by_id, chosen)
     live_panel(chosen, others, log=log, smoothing=smoothing)
-    waiting = jobs.queued(run_store())
-    if waiting:
-        st.caption("Waiting: " + ", ".join(escape(by_id[i].name if i in by_id else i) for i in waiting))
+    queue(by_id)
     st.subheader("All runs")
     runs_table(runs[:20])
+
+
+def pick_others(by_id: dict[str, Run], chosen: str) -> list[str]:
+    """Earlier runs to lay behind the curve, by their ids in the link."""
+    offered = [i for i in by_id if i != chosen]
+    judge("others", list(by_id), "Run to compare with")
+    if "others" not in st.session_state:
+        st.session_state["others"] = [i for i in st.query_params.get_all("others") if i in offered]
+    st.session_state["others"] = [i for i in st.session_state["others"] if i in offered]
+    others = st.multiselect("Compare with", offered, format_func=lambda i: by_id[i].name, key="others", placeholder="earlier runs", width=320, help="Validation loss of other runs, faintly behind.")  # fmt: skip
+    if st.query_params.get_all("others") != others:
+        st.query_params["others"] = others
+    return others
+
+
+def queue(by_id: dict[str, Run]) -> None:
+    """Who waits for whom, first come first."""
+    waiting = [i for i in jobs.queued(run_store()) if i in by_id and by_id[i].status().state == "queued"]
+    if waiting:
+        names = "; ".join(f"{n}. {escape(by_id[i].name)}" for n, i in enumerate(waiting, start=1))
+        st.info(f"In the queue: {names}", icon=":material/schedule:")
 
 
 with page("Train"):

@@ -40,8 +40,8 @@ def main() -> None:
         scores = scores_of(run)
         if scores is not None:
             show_scores(scores, forecast.level)
-        about = [trust(scores, forecast.level, picture.series.period), *(forecast.meta.get(k, "") for k in ("intervals", "model"))]  # fmt: skip
-        st.caption(" ".join(f"{sentence.rstrip('.')}." for sentence in about if sentence))
+        about = [trust(scores, forecast.level, picture.series.period), *(forecast.meta.get(k, "") for k in ("words", "intervals", "model"))]  # fmt: skip
+        st.caption(" ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in about if s))
 
 
 def pick_picture(runs: list[Run]) -> tuple[Run, Picture]:

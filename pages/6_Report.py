@@ -11,6 +11,7 @@ from trnn_core.export.report import html_report, pdf_report
 from trnn_core.export.sections import ALWAYS, SECTIONS, choose
 from trnn_core.export.slides import slides
 from trnn_core.training.runs import Run
+from ui.links import judge
 from ui.page import empty, page, simulated_badge
 from ui.pickers import pick_run
 from ui.store import run_store
@@ -47,6 +48,7 @@ def main() -> None:
 def pick_sections() -> list[str]:
     """Which sections; limits and source go with every report."""
     offered = [name for name in SECTIONS if name not in ALWAYS]
+    judge("sections", [SECTIONS[name][0] for name in offered], "Section")
     chosen = st.pills(
         "Sections", offered, selection_mode="multi", default=offered, format_func=lambda name: SECTIONS[name][0], key="sections", bind="query-params", wrap=True,
         help="What the report tells. Its limits and its source, licence and citation are always part of it.",
@@ -56,8 +58,9 @@ def pick_sections() -> list[str]:
 
 def make_file(material: Material, names: list[str], file: str) -> None:
     """Files that take a while are made on demand, with a bar, and then wait to be saved."""
+    judge("form", list(MAKERS), "Form")
     kind = st.selectbox(
-        "Another form", list(MAKERS), key="form",
+        "Another form", list(MAKERS), key="form", bind="query-params",
         help="PDF for print, slides to edit in PowerPoint or LibreOffice, a full-screen presentation moved by the arrow keys, or all tables, networks, images and recipe at once.",
     )  # fmt: skip
     make, ending, mime = MAKERS[kind]

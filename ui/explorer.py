@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from trnn_core.charts.bars import before_after, ranking
-from trnn_core.charts.heatmap import heatmap
+from trnn_core.charts.heatmap import Kind, heatmap
 from trnn_core.charts.lines import activity, dyad_history, unit_of
-from trnn_core.charts.network import network
+from trnn_core.charts.map import map_frame
+from trnn_core.charts.network import Scene, network
+from trnn_core.charts.order import LAYOUTS, ORDERS, Layout, Order
 from trnn_core.data import transforms
 from trnn_core.data.series import RelationalSeries
 from trnn_core.export.summaries import busiest_pairs, most_active, shares
 from ui.dyad import follow_click, pick_pair
+from ui.forecast_options import LAYOUT_WORDS, ORDER_WORDS
+from ui.guard import guard
+from ui.links import judge, segments, select
 from ui.page import is_dark, show
 from ui.pickers import pick_action
 from ui.store import order, positions
@@ -32,50 +39,55 @@ def explorer(series: RelationalSeries) -> None:
 
 
 def one_week(series: RelationalSeries, playing: bool) -> None:
+    with guard():
+        t = pick_week(series, playing)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            action = series.actions.index(pick_action(series.actions))
+            view = segments("View", ("Heatmap", "Network"), "data_view", "A matrix with senders in rows and receivers in columns, or arrows between countries.")  # fmt: skip
+            if view == "Heatmap":
+                by = select("Order", ORDERS, "order", "Countries with like partners side by side; by bloc; the most active first; or by name.", name=ORDER_WORDS.__getitem__)  # fmt: skip
+            else:
+                by = select("Places", LAYOUTS, "layout", "By ties: close partners stand close. Or on a circle, or where they lie on the map.", name=LAYOUT_WORDS.__getitem__)  # fmt: skip
+        left, right = st.columns([1, 1], gap="medium")
+        with left:
+            clicked = week_picture(series, t, action, view, by)
+        with right:
+            pair_picture(series, clicked, action)
+            show(activity(series, dark=is_dark(), mark=t, height=300), "activity", "Events of each action over time")
+
+
+def pick_week(series: RelationalSeries, playing: bool) -> int:
+    """The period shown: a slider that can play by itself; in the link while it rests."""
     weeks = [str(d) for d in series.dates]
-    key = f"week-{series.fingerprint[:8]}"
-    if key not in st.session_state:
-        st.session_state[key] = weeks[-1]
+    judge("week", weeks, series.period)
+    if st.session_state.get("week") not in weeks:
+        asked = st.query_params.get("week")
+        st.session_state["week"] = asked if asked in weeks else weeks[-1]
     elif playing:
-        at = weeks.index(st.session_state[key]) + 1
-        st.session_state[key] = weeks[at % len(weeks)]
+        st.session_state["week"] = weeks[(weeks.index(st.session_state["week"]) + 1) % len(weeks)]
     slide, play = st.columns([8, 1], vertical_alignment="bottom")
-    week = slide.select_slider(
-        series.period.capitalize(), weeks, key=key, help=f"Which {series.period} the pictures show, by its first day."
-    )
-    play.toggle("Play", key="playing", help="Go on by itself, one step at a time.", on_change=lambda: None)
+    week = slide.select_slider(series.period.capitalize(), weeks, key="week", help=f"Which {series.period} (t) the pictures show, by its first day.")  # fmt: skip
+    play.toggle("Play", key="playing", help="Go on by itself, one step at a time.")
     if st.session_state.get("playing", False) != playing:
         st.rerun()
-    t = weeks.index(week)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        action = series.actions.index(pick_action(series.actions))
-        view = st.segmented_control(
-            "View", ("Heatmap", "Network"), default="Heatmap", required=True, wrap=True, key="data_view", bind="query-params",
-            help="A matrix with senders in rows and receivers in columns, or arrows between countries.",
-        )  # fmt: skip
-    left, right = st.columns([1, 1], gap="medium")
-    with left:
-        clicked = week_picture(series, t, action, view or "Heatmap")
-    with right:
-        pair_picture(series, clicked, action)
-        show(activity(series, dark=is_dark(), mark=t, height=300), "activity", "Events of each action over time")
+    if not playing and st.query_params.get("week") != week:
+        st.query_params["week"] = week
+    return weeks.index(week)
 
 
-def week_picture(series: RelationalSeries, t: int, action: int, view: str) -> tuple[int, int] | None:
+def week_picture(series: RelationalSeries, t: int, action: int, view: str, by: str) -> tuple[int, int] | None:
     matrix = np.asarray(series.values[t, :, :, action], dtype=float)
     title, when = f"Observed {series.actions[action]}", f"{series.period} of {series.dates[t]}"
-    largest = float(np.nanmax(series.values[..., action], initial=1.0))
+    kind: Kind = "count" if series.source.kind == "count" else "value"
+    about: dict[str, Any] = {"kind": kind, "unit": unit_of(series), "simulated": series.source.simulated, "dark": is_dark()}  # fmt: skip
     figure: go.Figure
     if view == "Network":
-        figure = network(
-            matrix, series.actors, positions(series, "force"), title, unit=unit_of(series), subtitle=when,
-            simulated=series.source.simulated, dark=is_dark(), height=620,
-        )  # fmt: skip
+        layout = cast(Layout, by)
+        scene = Scene(frame=map_frame(series.actors) if layout == "geography" else None)
+        figure = network(matrix, series.actors, positions(series, layout), title, subtitle=f"{when} · thicker and darker: more", height=620, scene=scene, **about)  # fmt: skip
     else:
-        figure = heatmap(
-            matrix, series.actors, title, unit=unit_of(series), subtitle=when, order=order(series, "similarity"),
-            simulated=series.source.simulated, dark=is_dark(), largest=largest,
-        )  # fmt: skip
+        largest = float(np.nanmax(np.abs(series.values[..., action]), initial=1.0))
+        figure = heatmap(matrix, series.actors, title, subtitle=f"{when} · darker: more", order=order(series, cast(Order, by)), largest=largest, **about)  # fmt: skip
     return show(figure, f"week-{view}", f"{title}, {when}", clicks=True, file="week")
 
 
@@ -127,10 +139,10 @@ def _shares(fingerprint: str, _series: RelationalSeries) -> dict[str, float]:
 
 def transform_view(series: RelationalSeries) -> None:
     st.subheader("As the network sees it")
-    name = st.selectbox(
-        "Transform", list(transforms.NAMES), index=list(transforms.NAMES).index("log1p"), key="transform", bind="query-params",
-        format_func=lambda n: f"{n}: {transforms.NAMES[n]}",
-        help="How values are rescaled before the network reads them. Forecasts are turned back into events.",
+    names = sorted(transforms.NAMES, key=lambda n: n != "log1p")
+    name = select(
+        "Transform", names, "transform", name=lambda n: f"{n}: {transforms.NAMES[n]}",
+        words="How values are rescaled before the network reads them. Forecasts are turned back into events.",
     )  # fmt: skip
     counts = _transformed(series.fingerprint, name, series)
     show(before_after(*counts, name, simulated=series.source.simulated, dark=is_dark()), "transform", f"Values before and after {name}")  # fmt: skip

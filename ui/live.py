@@ -64,12 +64,12 @@ def curves(
         st.info("The curve begins with the first finished epoch.", icon=":material/hourglass_top:")
         return
     names = [name for name, _ in behind]
-    spec = loss_spec(simulated=simulated, log=log and can_be_log(loss), names=names, dark=is_dark())
+    spec = loss_spec(simulated=simulated, log=log and can_be_log(loss), names=names, dark=is_dark(), height=360)
     st.vega_lite_chart(loss, spec, theme=None, key="chart-loss", alt="Training and validation loss by epoch, the best epoch marked")  # fmt: skip
     if log and not can_be_log(loss):
         st.caption("Some losses are zero or below, where there is no logarithm: the scale is linear.")
     if not norm.empty:
-        steep = norm_spec(simulated=simulated, log=log and can_be_log(norm), dark=is_dark())
+        steep = norm_spec(simulated=simulated, log=log and can_be_log(norm), dark=is_dark(), height=190)
         st.vega_lite_chart(norm, steep, theme=None, key="chart-norm", alt="Length of the gradient by epoch")
     last = history.iloc[-1]
     st.caption(
@@ -130,9 +130,13 @@ def buttons(run_id: str, status: Status) -> None:
         elif status.can_resume:
             st.button("Resume", key="resume", icon=":material/play_arrow:", on_click=_resume, args=(run_id,), help="Go on exactly where it ended.")  # fmt: skip
         if not status.is_live and (run_store().root / run_id / "forecast.npz").exists():
-            st.page_link(
-                "pages/3_Forecast.py", label="See the forecast", icon=":material/hub:", query_params={"run": run_id}
-            )
+            with st.container(border=True, width="content"):
+                st.page_link(
+                    "pages/3_Forecast.py",
+                    label="**See the forecast**",
+                    icon=":material/hub:",
+                    query_params={"run": run_id},
+                )
 
 
 def _button(label: str, action: Request, run_id: str, icon: str, words: str) -> None:

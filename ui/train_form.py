@@ -9,16 +9,19 @@ import streamlit as st
 from pydantic import BaseModel
 
 from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
 from trnn_core.models.config import ModelConfig
 from trnn_core.models.size import count_parameters, count_vector_parameters, operations
 from trnn_core.training.config import DataConfig, Recipe, TrainConfig
 from trnn_core.training.recipes import PRESET_WORDS, PRESETS, preset, read_recipe, recipe_text
 from trnn_core.training.runs import Run
 from ui.forms import fields, shape_widget
+from ui.links import segments
 from ui.words import duration
 
-ESSENTIAL = {"data": ["window", "design", "slices"], "model": ["cell"], "train": ["epochs", "learning_rate", "regularisation"]}  # fmt: skip
-LEFT_OUT = {"path", "fingerprint", "actors", "actions", "hidden_shape", "precision"}
+ESSENTIAL = ("model.cell", "data.design", "data.window", "train.epochs", "train.learning_rate", "train.regularisation")
+ESSENTIAL_DYAD = ("model.channels", "model.members", "data.window", "train.epochs", "train.learning_rate", "train.weight_decay")  # fmt: skip
+LEFT_OUT = {"network", "path", "fingerprint", "actors", "actions", "hidden_shape", "precision"}
 GROUPS: dict[str, type[BaseModel]] = {"data": DataConfig, "model": ModelConfig, "train": TrainConfig}
 OWN = "your file"
 
@@ -27,10 +30,7 @@ def pick_preset() -> tuple[Recipe, str]:
     """The recipe to begin with, and what it is called."""
     given = uploaded_recipe()
     names = [*([OWN] if given else []), *PRESETS]
-    chosen = st.segmented_control(
-        "Preset", names, default=names[0], required=True, wrap=True, key="preset", bind="query-params",
-        help="A whole set of settings to begin with; change any of them below.",
-    ) or names[0]  # fmt: skip
+    chosen = segments("Preset", names, "preset", "A whole set of settings to begin with; change any of them below.")
     words = PRESET_WORDS.get(chosen, "the settings of the recipe file you gave")
     st.caption(f"{words[0].upper()}{words[1:]}.")
     return (given if chosen == OWN and given is not None else preset(chosen)), chosen
@@ -42,32 +42,39 @@ def change(begin: Recipe, prefix: str) -> Recipe:
 
 
 def essential(begin: Recipe, prefix: str) -> dict[str, object]:
+    """Two columns of the settings that matter most; those that the kind of network fixes are not asked for."""
     settings: dict[str, object] = {}
-    a, b = st.columns(2)
-    with a:
-        settings |= fields("model", ModelConfig, ["cell"], begin.model, prefix)
-        settings |= fields("data", DataConfig, ["window"], begin.data, prefix)
-        settings |= fields("train", TrainConfig, ["learning_rate"], begin.train, prefix)
-    with b:
-        settings |= fields("data", DataConfig, ["design"], begin.data, prefix)
-        settings |= fields("train", TrainConfig, ["epochs"], begin.train, prefix)
-        settings |= fields("train", TrainConfig, ["regularisation"], begin.train, prefix)
-    settings["model.hidden_shape"] = shape_widget(begin.model.hidden_shape, prefix)
-    return settings | fields("data", DataConfig, ["slices"], begin.data, prefix)
+    asked = [name for name in (ESSENTIAL_DYAD if begin.model.network == "dyad" else ESSENTIAL) if name not in begin.fixed()]  # fmt: skip
+    columns = st.columns(2)
+    for place, full in enumerate(asked):
+        with columns[place % 2]:
+            settings |= setting(begin, full, prefix)
+    if begin.model.network == "tensor":
+        settings["model.hidden_shape"] = shape_widget(begin.model.hidden_shape, prefix)
+        settings |= setting(begin, "data.slices", prefix)
+    return settings
 
 
 def advanced(begin: Recipe, prefix: str) -> dict[str, object]:
     settings: dict[str, object] = {}
+    shown = {*ESSENTIAL_DYAD} if begin.model.network == "dyad" else {*ESSENTIAL, "data.slices"}
+    rest = [
+        f"{section}.{name}"
+        for section, group in GROUPS.items()
+        for name in group.model_fields
+        if f"{section}.{name}" not in shown and f"{section}.{name}" not in begin.fixed() and name not in LEFT_OUT
+    ]
     with st.expander("Advanced"):
         columns = st.columns(2)
-        place = 0
-        for section, group in GROUPS.items():
-            rest = [n for n in group.model_fields if n not in ESSENTIAL[section] and n not in LEFT_OUT]
-            for name in rest:
-                with columns[place % 2]:
-                    settings |= fields(section, group, [name], getattr(begin, section), prefix)
-                place += 1
+        for place, full in enumerate(rest):
+            with columns[place % 2]:
+                settings |= setting(begin, full, prefix)
     return settings
+
+
+def setting(begin: Recipe, full: str, prefix: str) -> dict[str, object]:
+    section, _, name = full.partition(".")
+    return fields(section, GROUPS[section], [name], getattr(begin, section), prefix)
 
 
 def uploaded_recipe() -> Recipe | None:
@@ -92,7 +99,8 @@ def size_of(recipe: Recipe, series: RelationalSeries, earlier: list[Run]) -> Non
     """How large the network is beside an ordinary one, and how long an epoch may take."""
     _, n, m, k = series.shape
     entering, target = (n, m, k * len(recipe.data.slices)), (n, m, k)
-    ours, ordinary = (f(recipe.model, entering, target) for f in (count_parameters, count_vector_parameters))
+    ours = count_parameters(recipe.model, entering, target, series.period)
+    ordinary = count_vector_parameters(recipe.model, entering, target)
     kind = {"lstm": "vector LSTM", "gru": "vector GRU"}.get(recipe.model.cell, "vector RNN")
     seconds = seconds_per_epoch(recipe, series.shape, earlier)
     time = "The first run will tell how long an epoch takes."
@@ -100,7 +108,7 @@ def size_of(recipe: Recipe, series: RelationalSeries, earlier: list[Run]) -> Non
         time = f"An epoch takes {'about ' if seconds >= 1 else ''}{duration(seconds)} here."
     st.markdown(
         f"**{ours:,} parameters**; a {kind} with as many hidden units would need {ordinary:,}. {time}",
-        help="Numbers the network has to learn, beside those of an ordinary network that reads the week as one long list. The time is judged by earlier runs on this machine.",
+        help="Numbers the network has to learn (W, U, B), beside those of an ordinary network that reads the week as one long list. The time is judged by earlier runs on this machine.",
     )
 
 
@@ -108,15 +116,23 @@ def work(recipe: Recipe, shape: tuple[int, ...]) -> float:
     """Operations of an epoch, forward and backward; windows that overlap share part of it."""
     periods, n, m, k = shape
     steps = periods * (1 - recipe.data.validation - recipe.data.test) * recipe.data.window
-    return 3.0 * steps * operations(recipe.model, (n, m, k * len(recipe.data.slices)), (n, m, k))
+    return (
+        3.0
+        * steps
+        * recipe.train.epoch_share
+        * operations(recipe.model, (n, m, k * len(recipe.data.slices)), (n, m, k))
+    )
 
 
 def seconds_per_epoch(recipe: Recipe, shape: tuple[int, ...], earlier: list[Run]) -> float | None:
+    """Judged by earlier runs of the same kind of network; a run that cannot be read has no say."""
     speeds = []
     for run in earlier[:10]:
-        seconds = [row["seconds"] for row in run.history()[1:]]
-        if seconds:
-            speeds.append(
-                work(run.recipe, tuple(run.config["data"]["shape"])) / max(sorted(seconds)[len(seconds) // 2], 1e-6)
-            )
+        try:
+            seconds = [row["seconds"] for row in run.history()[1:]]
+            if seconds and run.recipe.model.network == recipe.model.network:
+                done = work(run.recipe, tuple(run.config["data"]["shape"]))
+                speeds.append(done / max(sorted(seconds)[len(seconds) // 2], 1e-6))
+        except TRNNError:
+            continue
     return work(recipe, shape) / sorted(speeds)[len(speeds) // 2] if speeds else None

@@ -37,6 +37,7 @@ def server(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with Server(home / "data", home / "runs") as running:
         yield running
     end_worker(home / "runs")
+    end_tasks(home / "runs")
 
 
 def end_worker(runs: Path) -> None:
@@ -50,6 +51,17 @@ def end_worker(runs: Path) -> None:
     if pid:
         with suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGTERM)
+
+
+def end_tasks(runs: Path) -> None:
+    """So do the processes of tasks."""
+    from trnn_core.training.files import read_sealed
+    from trnn_core.training.processes import pulse
+
+    for path in (runs / ".tasks" / ".process").glob("*/*/process.json"):
+        process = read_sealed(path)
+        if pulse(process) == "alive":
+            os.kill(int(process["pid"]), signal.SIGTERM)
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import random
+import re
+import time
 import zipfile
 from datetime import date, timedelta
 from pathlib import Path
@@ -46,17 +48,61 @@ def test_own_table_with_unknown_countries_reconciled_trained_and_forecast(page: 
     settled(page)
     expect(page.get_by_text("'Ruritania'")).to_have_count(1)
     expect(page.get_by_text("'Untied States'")).to_have_count(0)
-    page.get_by_role("button", name="Save this set").click()
-    page.get_by_role("link", name="Train on it").click()
+    page.get_by_role("button", name="Save and train on it").click()
+    page.get_by_role("button", name="Start training").wait_for()
     series = read_npz(server.data / "my events.npz")
     assert set(series.actors) == {"France", "Germany", "United States", "South Korea", "Ruritania"}
-    page.get_by_role("button", name="Start training").wait_for()
     settled(page)
     assert "data=my+events" in page.url or "data=my%20events" in page.url
     train_and_see(page)
     page.locator(".stPlotlyChart", has_text="Expected fight").wait_for()
     newest = RunStore(server.runs).runs()[0]
     assert newest.config["data"]["fingerprint"] == series.fingerprint
+
+
+def test_six_clicks_and_two_minutes_from_ones_own_file_to_its_forecast(page: Page, server: Server, tmp_path: Path) -> None:  # fmt: skip
+    file, begun, clicks = tmp_path / "six clicks.csv", time.monotonic(), 0
+    file.write_bytes(own_csv().replace(b"Ruritania", b"Brazil").replace(b"Untied States", b"Japan"))
+    page.goto(server.url)
+    for role, name in (
+        ("link", "bring your own"), ("button", "Upload"), ("button", "Import"), ("button", "Save and train on it"),
+        ("button", "Start training"), ("link", "See the forecast"),
+    ):  # fmt: skip
+        target = page.get_by_role(role, name=name, exact=name in ("Import", "Upload")).first  # type: ignore[arg-type]
+        target.wait_for()
+        clicks += 1
+        if name == "Upload":
+            with page.expect_file_chooser() as chooser:
+                target.click()
+            chooser.value.set_files(file)
+        elif name == "See the forecast":  # of the run just started, not of one that stood there before
+            page.get_by_role("heading", name=re.compile("finished")).wait_for()
+            settled(page)
+            target.click()
+        elif name == "Start training":
+            settled(page)
+            target.click()
+            page.get_by_role("button", name="Stop and keep").wait_for()
+        else:
+            target.click()
+    page.locator(".stPlotlyChart", has_text="Expected fight").wait_for()
+    assert clicks <= 6 and time.monotonic() - begun < 120
+    newest = RunStore(server.runs).runs()[0]
+    assert newest.config["data"]["fingerprint"] == read_npz(server.data / "six clicks.npz").fingerprint
+
+
+def test_an_import_can_be_stopped_and_is_there_again_after_a_reload(page: Page, server: Server) -> None:
+    upload(page, server, "many rows.csv", own_csv(weeks=2500))
+    page.get_by_role("button", name="Import", exact=True).click()
+    stop = page.get_by_role("button", name="Stop the import")
+    done = page.get_by_role("button", name="Save and train on it")
+    stop.or_(done).first.wait_for()
+    settled(page)
+    assert "import=import-" in page.evaluate("location.href")
+    page.reload()  # the files are gone from the form, the import is not
+    stop.or_(done).first.wait_for()
+    done.wait_for()
+    expect(page.get_by_text("2,500 weeks").first).to_be_visible()
 
 
 def write_in_table(page: Page, row: int, text: str) -> None:

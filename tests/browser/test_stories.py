@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlparse
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from scripts.serve import Server
@@ -110,21 +111,32 @@ def test_clicking_an_arrow_shows_that_pairs_history(page: Page, server: Server) 
 
 
 def test_downloads_open_again(page: Page, server: Server, tmp_path: Path) -> None:
-    page.goto(f"{server.url}/Forecast?run=first")
+    page.goto(f"{server.url}/Forecast?run=first&show=Expected+change")
     page.get_by_role("button", name="Table (CSV)").wait_for()
     settled(page)
     files = {}
-    for label in ("Table (CSV)", "Network (GraphML)", "Network (GEXF)"):
+    for label in (
+        "Table (CSV)",
+        "Data shown (CSV)",
+        "Network (GraphML)",
+        "Network (GEXF)",
+        "Image (PNG)",
+        "Image (SVG)",
+    ):
         with page.expect_download() as waiting:
             page.get_by_role("button", name=label).click()
         target = tmp_path / waiting.value.suggested_filename
         waiting.value.save_as(target)
-        files[target.suffix] = target.read_bytes()
-    rows = list(csv.DictReader(io.StringIO(files[".csv"].decode("utf-8-sig"))))
+        files[label] = target.read_bytes()
+    rows = list(csv.DictReader(io.StringIO(files["Table (CSV)"].decode("utf-8-sig"))))
     assert len(rows) == 8 * 8 * 7 * 4 and {r["data"] for r in rows} == {"simulated"}
-    for suffix in (".graphml", ".gexf"):
-        names = [e.tag for e in ElementTree.fromstring(files[suffix]).iter() if e.tag.endswith("}node")]
+    shown = list(csv.DictReader(io.StringIO(files["Data shown (CSV)"].decode("utf-8-sig"))))
+    assert len(shown) == 8 * 7 and all(float(r["shown"]) == float(r["change"]) for r in shown)
+    for label in ("Network (GraphML)", "Network (GEXF)"):
+        names = [e.tag for e in ElementTree.fromstring(files[label]).iter() if e.tag.endswith("}node")]
         assert len(names) == 8
+    assert Image.open(io.BytesIO(files["Image (PNG)"])).size[0] > 2000
+    assert "Expected change" in "".join(ElementTree.fromstring(files["Image (SVG)"]).itertext())
 
 
 def test_stop_and_keep_leaves_a_forecast(page: Page, server: Server) -> None:
@@ -185,9 +197,9 @@ def written_at(run: Run, epoch: int) -> float | None:
 def test_nothing_is_fetched_from_anywhere_else(page: Page, server: Server) -> None:
     hosts: set[str] = set()
     page.on("request", lambda request: hosts.add(urlparse(request.url).hostname or ""))
-    for path in ("/", "/Data", "/Train", "/Forecast"):
+    for path in ("/", "/Data", "/Train", "/Forecast", "/Forecast?layout=By+geography"):
         page.goto(f"{server.url}{path}")
-        page.locator(".stPlotlyChart").first.wait_for()
+        page.locator(".stPlotlyChart, .stVegaLiteChart").first.wait_for()
         settled(page)
     assert hosts <= {"localhost", "127.0.0.1", ""}
 
@@ -197,7 +209,7 @@ def test_nothing_is_cut_off(page: Page, server: Server, size: tuple[int, int]) -
     page.set_viewport_size({"width": size[0], "height": size[1]})
     for path in ("/", "/Data", "/Train", "/Forecast"):
         page.goto(f"{server.url}{path}")
-        page.locator(".stPlotlyChart").first.wait_for()
+        page.locator(".stPlotlyChart, .stVegaLiteChart").first.wait_for()
         settled(page)
         beyond = page.evaluate(
             "() => { const main = document.querySelector('[data-testid=stMain]');"

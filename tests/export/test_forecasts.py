@@ -52,3 +52,37 @@ def test_arrays_that_do_not_fit_their_labels_are_refused(stored) -> None:
     del stored["upper"]
     with pytest.raises(TRNNError, match="upper; train the run again"):
         RunForecast.from_arrays(stored)
+
+
+def hindcast_of(series, horizon: int = 2, n: int = 4) -> dict:
+    """Past forecasts of the last n periods but one: always twice what was last seen."""
+    origins = range(len(series) - n - 1, len(series) - 1)
+    mean = np.stack([np.stack([2.0 * series.values[t]] * horizon) for t in origins])
+    return {
+        "origins": series.dates[list(origins)].astype(str), "mean": mean, "lower": mean / 2, "upper": mean * 2,
+        "actors": np.array(series.actors), "actions": np.array(series.actions), "meta": {"level": 0.9, "words": "w"},
+    }  # fmt: skip
+
+
+def test_a_past_forecast_knows_what_happened_and_its_error(small_series) -> None:
+    origin = str(small_series.dates[-2])
+    past = RunForecast.from_hindcast(hindcast_of(small_series), origin, small_series)
+    assert past.last_date == origin and past.dates[0] == str(small_series.dates[-1]) and past.simulated
+    assert np.array_equal(past.last_values, small_series.values[-2])
+    assert past.is_past(0) and not past.is_past(1)  # the second step lies beyond the data
+    assert past.happened is not None and past.error is not None
+    assert np.array_equal(past.happened[0], small_series.values[-1])
+    assert np.array_equal(past.error[0], 2 * small_series.values[-2] - small_series.values[-1])
+    row = past.table(0).query("source == 'France' and target == 'Japan'").iloc[0]
+    k = small_series.actions.index(row["action"])
+    assert row["happened"] == small_series.values[-1, 0, 5, k]
+
+
+def test_a_week_that_was_not_backtested_is_refused(small_series) -> None:
+    with pytest.raises(TRNNError, match=r"must be one of .* Got '1999-01-01'"):
+        RunForecast.from_hindcast(hindcast_of(small_series), "1999-01-01", small_series)
+
+
+def test_a_forecast_of_the_future_has_no_error(stored) -> None:
+    forecast = RunForecast.from_arrays(stored)
+    assert forecast.error is None and not forecast.is_past(0) and "happened" not in forecast.table()

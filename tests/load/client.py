@@ -7,6 +7,7 @@ fragments when the server asks for them) and measures each from sending to the s
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -25,12 +26,19 @@ class Failed(Exception):
     """The page did not answer as it should."""
 
 
+def unchecked() -> ssl.SSLContext:
+    """Any certificate will do: those of a test are its own."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
 class Session:
     """One visitor. `elements` is what the page shows now, by place."""
 
     def __init__(self, url: str, page: str = "", query: str = "", cookies: httpx.Cookies | None = None, timeout: float = 60.0):  # fmt: skip
         self.url, self.page, self.query, self.timeout = url.rstrip("/"), page, query, timeout
-        self.http = httpx.AsyncClient(cookies=cookies, timeout=timeout, trust_env=False)
+        self.http = httpx.AsyncClient(cookies=cookies, timeout=timeout, trust_env=False, verify=False)
         self.elements: dict[tuple[int, ...], Any] = {}
         self.states: dict[str, WidgetState] = {}
         self.live: dict[str, float] = {}  # fragments to be run again, and how often
@@ -51,9 +59,10 @@ class Session:
         for path in (f"/{self.page}", "/_stcore/health", "/_stcore/host-config"):
             (await self.http.get(self.url + path)).raise_for_status()
         at = urlsplit(self.url)
-        token = self.http.cookies.get("_streamlit_xsrf")
+        token, secure = self.http.cookies.get("_streamlit_xsrf"), at.scheme == "https"
         self.socket = await websockets.connect(
-            f"ws://{at.netloc}{at.path}/_stcore/stream",
+            f"{'wss' if secure else 'ws'}://{at.netloc}{at.path}/_stcore/stream",
+            ssl=unchecked() if secure else None,
             origin=f"{at.scheme}://{at.netloc}",  # type: ignore[arg-type]
             subprotocols=["streamlit", token] if token else ["streamlit"],  # type: ignore[list-item]
             additional_headers={"Cookie": "; ".join(f"{c.name}={c.value}" for c in self.http.cookies.jar)},
@@ -203,7 +212,7 @@ class Session:
         at = urlsplit(self.url)
         token = self.http.cookies.get("_streamlit_xsrf")
         answer = await self.http.put(
-            f"{at.scheme}://{at.netloc}{address}",
+            self.url + address.removeprefix(at.path),  # the server names it without the proxy's prefix
             files={"file": (name, content)},
             headers={"X-Xsrftoken": token or "", "Origin": f"{at.scheme}://{at.netloc}"},
         )

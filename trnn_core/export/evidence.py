@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from trnn_core.charts.bars import ranking
 from trnn_core.charts.theme import LIGHT, finish, plain
+from trnn_core.export.backtests import report_blocks
 from trnn_core.export.blocks import Block, Bullets, Chart, Table, Text
 from trnn_core.export.material import Backtest, Material
 from trnn_core.export.pictures import influence_chart
@@ -47,6 +48,8 @@ def _scored(found: dict[str, Any], part: str, m: Material) -> str:
 
 
 def _backtest(m: Material, found: Backtest) -> list[Block]:
+    if found.result is not None:
+        return report_blocks(found.result)
     blocks: list[Block] = [Text(found.protocol or "Rolling origins; the protocol was not kept in words.", "note")]
     board = leaderboard(found)
     blocks.append(Table(board, f"Leaderboard one {m.period} ahead, best first: means over {found.table['origin'].nunique()} origins.", formats=FORMATS))  # fmt: skip

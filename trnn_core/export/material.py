@@ -20,6 +20,8 @@ from trnn_core.charts.lines import unit_of
 from trnn_core.charts.order import order_actors, place_actors
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.evaluation.results import BacktestResult
+from trnn_core.evaluation.stored import read_stored
 from trnn_core.export.forecasts import RunForecast
 from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
@@ -34,6 +36,7 @@ class Backtest:
     table: pd.DataFrame
     protocol: str = ""
     dyads: pd.DataFrame | None = None
+    result: BacktestResult | None = None  # all of it, where it was kept
 
     def mean(self, metric: str, horizon: int = 1) -> pd.Series:
         """Mean over origins by model, all actions together."""
@@ -122,7 +125,9 @@ def read_backtest(run: Run) -> Backtest | None:
         words = str(json.loads(about).get("protocol_in_words", "")) if about else ""
     except (ValueError, AttributeError) as e:
         raise TRNNError(f"{run.folder / 'backtest.json'} cannot be read ({e}); run the backtest again.") from e
-    return Backtest(table, words, _parquet(dyads, run, "backtest.dyads.parquet") if dyads else None)
+    return Backtest(
+        table, words, _parquet(dyads, run, "backtest.dyads.parquet") if dyads else None, read_stored(run.read_checked)
+    )
 
 
 def read_explanation(run: Run) -> Explanation | None:

@@ -144,7 +144,7 @@ class Recommended(LevelForecaster):
             inputs, highway = self._inputs(panel, periods, step, pairs)
             _standardise(inputs, self._centre, self._spread)
             steps = np.maximum(part[:, None] + np.arange(1 - window, 1), 0) - periods[0]  # (O, L)
-            course = inputs[steps][:, :, :, recurrent].swapaxes(1, 2)  # (O, P, L, R, K)
+            course = inputs[:, :, recurrent][steps].swapaxes(1, 2)  # (O, P, L, R, K)
             course, now = (torch.from_numpy(x.reshape(-1, *x.shape[2:])) for x in (course, inputs[part - periods[0]]))
             ways.append(highway[part - periods[0]])
             added.append(joint_correction(self.members, course, now).numpy())

@@ -30,7 +30,7 @@ LEVEL = 0.9
 HINDCAST_BYTES = 64_000_000  # mean, lower and upper together, before compression
 MIN_ORIGINS = 26  # below this many the hindcast rather looks less far ahead
 GROUPS = ("quiet", "middling", "active")
-_BLOCK = 32  # origins forecast at once
+_BLOCK, _BLOCK_CELLS = 32, 4_000_000  # origins forecast at once, and cells of theirs where there are many actors
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,9 @@ class Hindcast:
         """Only the origins that are kept are forecast far."""
         for part, steps in ((self.origins < self._first_kept, 1), (self.origins >= self._first_kept, self.horizon)):
             chosen = self.origins[part].tolist()
-            for at in range(0, len(chosen), _BLOCK):
-                block = chosen[at : at + _BLOCK]
+            size = min(_BLOCK, max(1, _BLOCK_CELLS // int(np.prod(self.series.shape[1:]))))
+            for at in range(0, len(chosen), size):
+                block = chosen[at : at + size]
                 yield from zip(block, self.forecaster.forecast_many(self.series, block, steps), strict=True)
 
     def _describe(self, forecast: Forecast) -> None:
