@@ -105,6 +105,8 @@ class Session:
             kind = message.WhichOneof("type")
             if kind == "new_session":
                 self.new_session = message.new_session
+                if not message.metadata.run.fragment_ids:
+                    self.live = {}  # a run of the whole page names its live fragments anew
             elif kind == "delta":
                 fresh.add(place := tuple(message.metadata.delta_path))
                 self.elements[place] = message.delta
