@@ -30,7 +30,7 @@ LEVEL = 0.9
 HINDCAST_BYTES = 64_000_000  # mean, lower and upper together, before compression
 MIN_ORIGINS = 26  # below this many the hindcast rather looks less far ahead
 GROUPS = ("quiet", "middling", "active")
-_BLOCK, _BLOCK_CELLS = 64, 4_000_000  # origins forecast at once, and cells of theirs where there are many actors
+_BLOCK, _BLOCK_CELLS = 64, 2_000_000  # origins forecast at once, and cells of theirs where there are many actors
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from trnn_core.models.panel import Panel
 from trnn_core.training.predictor import Predictor
 from trnn_core.training.prepare import COUNT_LIKELIHOODS, Prepared
 
-_BLOCK, _BLOCK_CELLS = 32, 4_000_000  # origins rolled at once, and cells of theirs where there are many actors
+_BLOCK, _BLOCK_CELLS = 32, 2_000_000  # origins rolled at once, and cells of theirs where there are many actors
 
 
 class NetworkForecaster(LevelForecaster):
