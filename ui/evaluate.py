@@ -64,9 +64,6 @@ def pick_subject() -> Subject | None:
     offered = [*runs, *sets]
     if not offered:
         return None
-    asked = st.query_params.get("run")
-    if asked is not None and asked not in offered:
-        st.warning(f"There is no run '{asked}' here; this is another one.", icon=":material/link_off:")
     chosen = linked(
         "What is tested", offered, "run", offered[0],
         "A run: its network is trained anew on what was known at the time, beside the simple methods. A data set: simple methods only.",

@@ -58,8 +58,9 @@ def _metric_name(metric: str) -> str:
 def say(result: BacktestResult, choice: Choice) -> None:
     """What it found, in plain sentences."""
     sentences = headline(result, choice.model, choice.metric, choice.step, choice.action)
-    for n, sentence in enumerate(sentences):
-        st.markdown(f"{'##### ' if n == 0 else ''}{escape(sentence)}")
+    if sentences:
+        st.markdown(f"##### {escape(sentences[0])}")
+        st.markdown(escape(" ".join(sentences[1:])))
 
 
 def subtitle(result: BacktestResult, choice: Choice) -> str:
@@ -77,7 +78,7 @@ def leaderboard(result: BacktestResult, choice: Choice) -> None:
     number, share = st.column_config.NumberColumn, st.column_config.NumberColumn
     st.dataframe(
         table.drop(columns=[choice.metric] if choice.metric in table else []).assign(
-            p=[p_text(p).removeprefix("p ").removeprefix("= ") for p in table["p"]], **{name: 100 * table[name] for name in ("skill_persistence", "skill_best", "coverage90")}
+            p=[p_text(p).removeprefix("p ").removeprefix("= ").replace("no test", "–") for p in table["p"]], **{name: 100 * table[name] for name in ("skill_persistence", "skill_best", "coverage90")}
         ),
         hide_index=True, key="leaderboard",
         column_config={
@@ -138,7 +139,7 @@ def where(result: BacktestResult, choice: Choice) -> None:
         show(figure, "countries", "Error by country, as sender and as receiver", file="error-by-country")
     with right:
         matrix = views.by_pair(result, choice.model, choice.metric, choice.step, choice.action)
-        figure = heatmap(matrix, result.actors, "Error by pair", kind="value", unit=choice.unit, order=np.argsort(-np.nansum(matrix, axis=1), kind="stable").tolist(), subtitle=f"{choice.model}, {subtitle(result, choice)}; hardest senders on top", simulated=result.simulated, dark=is_dark())  # fmt: skip
+        figure = heatmap(matrix, result.actors, "Error by pair", kind="value", unit=choice.unit, order=np.argsort(-np.nansum(matrix, axis=1), kind="stable").tolist(), subtitle=f"{choice.model}, {subtitle(result, choice)}", simulated=result.simulated, dark=is_dark())  # fmt: skip
         show(figure, "pairs", "Matrix of errors, senders in rows", file="error-by-pair")
         hard = views.hardest_pairs(result, choice.model, choice.metric, choice.step, choice.action)
         st.markdown("**The pairs that are hardest to forecast**")
