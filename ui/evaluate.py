@@ -15,7 +15,7 @@ from trnn_core.evaluation.results import BacktestResult
 from trnn_core.evaluation.stored import WHOLE, read_stored
 from trnn_core.training.runs import Run
 from trnn_core.training.tasks import Task, list_tasks, start_task
-from ui.pickers import linked
+from ui.links import linked
 from ui.store import data_sets, load_set, run_store, series_of
 
 SET = "set:"  # a data set without a run, in the list of what can be tested

@@ -13,11 +13,16 @@ from trnn_core.evaluation import views
 from trnn_core.evaluation.intervals import GROUPS
 from trnn_core.evaluation.results import ALL, BacktestResult
 from trnn_core.evaluation.words import METRIC_WORDS, headline, p_text, speaker
+from ui.links import linked, segments, select
 from ui.page import is_dark, show
-from ui.pickers import linked
 from ui.words import escape
 
 PARTS = ("Leaderboard", "Over time", "Where", "Calibration", "Misses")
+SCORE_HELP = (
+    "Squared and absolute error judge the expected figure on the log(1 + count) scale, so that busy pairs do not drown the "
+    "others; CRPS judges the whole forecast with its uncertainty. Less is better. 'Of counts' means on the scale of the "
+    "counts themselves."
+)
 LINES = 4  # models drawn at once
 
 
@@ -41,10 +46,7 @@ def pick_choice(result: BacktestResult) -> Choice:
         model = linked(
             "Model", names, "model", speaker(result), "The model the sentences, places and misses are about."
         )
-        metric = st.selectbox(
-            "Score", list(METRIC_WORDS), format_func=_metric_name, key="score", bind="query-params",
-            help="Squared and absolute error judge the expected figure on the log(1 + count) scale, so that busy pairs do not drown the others; CRPS judges the whole forecast with its uncertainty. Less is better. 'Of counts' means on the scale of the counts themselves.",
-        )  # fmt: skip
+        metric = select("Score", list(METRIC_WORDS), "score", SCORE_HELP, name=_metric_name)
         steps = [str(h) for h in range(1, result.protocol.horizon + 1)]
         step = linked("Steps ahead", steps, "step", "1", f"How many {result.period}s ahead.") if len(steps) > 1 else "1"
         action = linked("Action", [ALL, *result.actions], "act", ALL, "All kinds of acts together, or one of them.")
@@ -156,8 +158,8 @@ def calibration(result: BacktestResult, choice: Choice) -> None:
     left, right = st.columns(2, gap="medium")
     table = views.coverage_groups(result, choice.step)
     with left:
-        group = st.segmented_control("Pairs", GROUPS, default=GROUPS[0], required=True, wrap=True, key="group", bind="query-params", help="All pairs; or the quieter half, those between, or the busiest tenth, by their activity before the test.")  # fmt: skip
-        bars = views.pit_bars(result, choice.model, choice.step, group or ALL)
+        group = segments("Pairs", GROUPS, "group", "All pairs; or the quieter half, those between, or the busiest tenth, by their activity before the test.")  # fmt: skip
+        bars = views.pit_bars(result, choice.model, choice.step, group)
         show(charts.pit_histogram(bars, choice.model, subtitle=f"{group} pairs; dashed: as it should be", simulated=result.simulated, dark=is_dark()), "pit", "Histogram of the randomised PIT", file="pit")  # fmt: skip
         st.caption("Each thing that came falls somewhere in its forecast: into its lowest tenth, its second, and so on. Where the forecast is honest, each tenth gets a tenth. High ends: too sure of itself. A high middle: too unsure. Counts jump, so each is spread evenly over its jump (randomised PIT).")  # fmt: skip
     with right:
