@@ -128,10 +128,17 @@ def explanation(m: Material) -> list[Block]:
     if found is None:
         return [Text("No explanation is stored with this run. The Explain page makes one.", "note")]
     blocks: list[Block] = [Text(f"Read off the trained network: {found.method.rstrip('.')}. Association is not cause.")]
-    for matrix, word, name in ((found.sender, "sending", "sender"), (found.receiver, "receiving", "receiver")):
-        title = f"Influence in {word}"
-        blocks.append(influence_chart(m, matrix, title, "row: who is moved; column: who moves", f"influence-{name}"))
-        blocks.append(Bullets(tuple(_strongest(matrix, found.actors, word))))
+    for place, (matrix, name) in enumerate(((found.sender, "sender"), (found.receiver, "receiver"))):
+        word = {"sender": "sending", "receiver": "receiving"}[name]
+        solid = None if found.solid is None else found.solid[place]
+        grey = "" if solid is None else "; grey: not to be told from noise"
+        blocks.append(influence_chart(m, matrix, f"Influence in {word}", f"1 is a country's own continuation{grey}", f"influence-{name}", solid))  # fmt: skip
+        shown = matrix if solid is None else np.where(solid, matrix, 0.0)
+        blocks.append(Bullets(tuple(_strongest(shown, found.actors, word))))
+    if found.stability:
+        blocks.append(
+            Text(f"Ties in colour are three standard errors or more from zero. Errors: {found.stability}.", "note")
+        )
     return blocks
 
 
