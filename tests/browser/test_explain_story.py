@@ -78,7 +78,7 @@ def test_the_scenario_story(page: Page, server: Server) -> None:
 def test_a_second_question_is_answered_within_two_seconds(page: Page, server: Server) -> None:
     """Round trip in the browser: from the choice of another action to the sentence about it."""
     page.goto(f"{server.url}/Explain?run=first&tab=Why+this+forecast")
-    page.get_by_text("The contributions add up to").wait_for(timeout=2 * WAIT)
+    page.get_by_text("the network expects").first.wait_for(timeout=2 * WAIT)
     settled(page)
     begun = time.monotonic()
     choose(page, "Action", "verbal conflict")
