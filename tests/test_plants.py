@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from scripts.licences import incompatible, licence_of, pinned
 from tests.plants.defects import DEFECTS
 from tests.rows import ROWS, run_row
 
@@ -18,7 +19,10 @@ def test_every_row_has_a_planted_defect():
 
 def test_a_planted_defect_turns_its_row_red(tmp_path):
     assert run_row("licences", False, tmp_path / "red.json", plant=True, limit=200).failures
-    assert not run_row("licences", False, tmp_path / "green.json", limit=200).failures
+
+
+def test_all_pinned_packages_go_with_our_licence():
+    assert incompatible([(p, licence_of(p.name)) for p in pinned()]) == []
 
 
 @pytest.mark.slow

@@ -72,10 +72,12 @@ async def page_names(url: str, home: Path, tally: Tally) -> None:
                 check_markup(visitor)
                 visitor.set(visitor.widget("text_input", "Name of the set"), name)
                 visitor.set(visitor.widget("text_input", "Countries"), "all")
+                words = len(visitor.alerts())
                 await visitor.click("Import")
+                await visitor.wait_for(lambda: visitor.has("button", "Save") or len(visitor.alerts()) > words, "the import ends")  # noqa: B023  # fmt: skip
                 check_markup(visitor)
-                if visitor.has("button", "Save this set"):
-                    await visitor.click("Save this set")
+                if visitor.has("button", "Save and explore"):
+                    await visitor.click("Save and explore")
                     check_markup(visitor)
             assert snapshot(home) == before, "something was written beside the data"
             strange = [p.name for p in (home / "data").iterdir() if p.suffix not in (".npz", ".csv") or "/" in p.name]

@@ -22,7 +22,9 @@ async def bring(url: str, numbers: range, seed: int, tally: Tally) -> None:
                 await visitor.upload("Your files", {f"case.{ENDINGS[kind]}": data})
                 assert visitor.alerts() or visitor.has("button", "Import"), "neither a preview nor a word"
                 if visitor.has("button", "Import"):
+                    words = len(visitor.alerts())
                     await visitor.click("Import")
+                    await visitor.wait_for(lambda: visitor.has("button", "Save") or len(visitor.alerts()) > words, "the import ends, one way or the other")  # noqa: B023  # fmt: skip
 
 
 def upload_campaign(folder: Path, n_cases: int, seed: int) -> Tally:

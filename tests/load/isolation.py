@@ -70,6 +70,7 @@ async def bring(url: str, n: int, tally: Tally) -> None:
             visitor.set(visitor.widget("text_input", "Countries"), "all")
             visitor.set(visitor.widget("text_input", "Name of the set"), f"Title of {own_names(n)[0]}")
             await visitor.click("Import")
+            await visitor.wait_for(lambda: visitor.has("button", "Save"), "the import ends")
             check_own(visitor, n, "result")
             assert own_names(n)[0] in visitor.text().replace("\\", ""), visitor.text()[:300]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -57,8 +58,8 @@ def server() -> Iterator[str]:
             _wait(folder, port)
             yield f"postgresql://trnn@127.0.0.1:{port}/postgres"
         finally:
-            process.terminate()
-            process.wait(20)
+            process.send_signal(signal.SIGINT)  # at once, though clients are still connected
+            process.wait(60)
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
