@@ -209,13 +209,14 @@ def main() -> int:
     args = parser.parse_args()
     torch.set_num_threads(1)
     seeds = [0] if args.quick else [int(s) for s in args.seeds.split(",")]
-    rows = []
+    rows: list[dict[str, Any]] = []
+    command = f"python benchmarks/insight/run.py{' ' if len(sys.argv) > 1 else ''}{' '.join(sys.argv[1:])}"
     for world in args.worlds.split(","):
         for seed in seeds:
             rows.append(measure(world, seed, 10 if args.quick else args.epochs))
             sys.stdout.write(f"{rows[-1]}\n")
             sys.stdout.flush()
-    command = f"python benchmarks/insight/run.py{' ' if len(sys.argv) > 1 else ''}{' '.join(sys.argv[1:])}"
+            write(rows, [], command)  # an interrupted run leaves what it has found
     write(rows, timings(3 if args.quick else 8) + round_trips(3), command)
     return 0
 

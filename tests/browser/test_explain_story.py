@@ -80,9 +80,11 @@ def test_a_second_question_is_answered_within_two_seconds(page: Page, server: Se
     page.goto(f"{server.url}/Explain?run=first&tab=Why+this+forecast")
     page.get_by_text("the network expects").first.wait_for(timeout=2 * WAIT)
     settled(page)
-    begun = time.monotonic()
-    choose(page, "Action", "verbal conflict")
-    page.get_by_text(re.compile(r"verbal conflict, next week: the network expects")).wait_for()
-    seconds = time.monotonic() - begun
-    print(f"answered in {seconds:.2f} s")
-    assert seconds < 10  # a busy machine; the figure on a quiet one is in benchmarks/insight
+    seconds = []
+    for action in ("verbal conflict", "material cooperation", "material conflict"):
+        begun = time.monotonic()
+        choose(page, "Action", action)
+        page.get_by_text(re.compile(f"{action}, next week: the network expects")).wait_for()
+        seconds.append(time.monotonic() - begun)
+        settled(page)
+    assert sorted(seconds)[1] < 2.0, seconds  # the middle one of three: on a machine that is not busy with other things
