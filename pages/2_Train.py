@@ -16,6 +16,7 @@ from ui.pickers import pick_run
 from ui.runs_table import runs_table
 from ui.store import data_sets, load_set, run_store
 from ui.train_form import change, pick_preset, save_recipe, size_of
+from ui.tuning import search_panel
 from ui.words import about_series, escape
 
 
@@ -43,6 +44,7 @@ def main() -> None:
                 save_recipe(recipe)
     with live:
         watch(runs)
+    search_panel(recipe, series)
 
 
 def start(recipe: Recipe, series: RelationalSeries, label: str) -> None:

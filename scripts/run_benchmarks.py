@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 MORE = {
-    "paper": "paper/case2.py",
+    "paper": "paper/run.py",
     "job-cost": "training/overhead.py",
     "kills": "training/kills.py",
     "simulation": "simulation/compare.py",

@@ -13,6 +13,7 @@ import streamlit as st
 
 from ui.guard import guard
 from ui.links import close_link, open_link
+from ui.login import gate
 
 # Everything the dashboard needs is imported by now: take it out of the garbage collector's rounds, which Streamlit
 # orders after every rerun.
@@ -35,6 +36,7 @@ def page(title: str) -> Iterator[None]:
     )
     st.html(ROOT / "ui" / "style.css")
     with guard():
+        gate()
         navigation()
         open_link(title)
         notes = st.container()

@@ -10,6 +10,12 @@ from trnn_core.training.runs import Run
 from ui.words import duration, progress, scores_of
 
 
+def prefix() -> str:
+    """The path under which a reverse proxy shows the pages, if any."""
+    path = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{path}" if path else ""
+
+
 def row_of(run: Run) -> dict[str, object]:
     """A damaged run still has its row: it says so."""
     status = run.status()
@@ -24,7 +30,7 @@ def row_of(run: Run) -> dict[str, object]:
     except TRNNError:
         scores = None
     return {
-        "forecast": f"/Forecast?run={run.run_id}",
+        "forecast": f"{prefix()}/Forecast?run={run.run_id}",
         "run": run.name,
         "status": status.state,
         "progress": progress(status),

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.models.config import ModelConfig
-from trnn_core.models.size import count_dyad_parameters, count_parameters, count_vector_parameters, operations
+from trnn_core.models.size import count_parameters, count_vector_parameters, operations
 from trnn_core.training.config import DataConfig, Recipe, TrainConfig
 from trnn_core.training.recipes import PRESET_WORDS, PRESETS, preset, read_recipe, recipe_text
 from trnn_core.training.runs import Run
@@ -99,12 +99,8 @@ def size_of(recipe: Recipe, series: RelationalSeries, earlier: list[Run]) -> Non
     """How large the network is beside an ordinary one, and how long an epoch may take."""
     _, n, m, k = series.shape
     entering, target = (n, m, k * len(recipe.data.slices)), (n, m, k)
-    if recipe.model.network == "dyad":
-        ours = count_dyad_parameters(recipe.model, series)
-        alike = recipe.model.model_copy(update={"hidden_shape": (n, m, k * recipe.model.channels)})
-        ordinary = count_vector_parameters(alike, entering, target)
-    else:
-        ours, ordinary = (f(recipe.model, entering, target) for f in (count_parameters, count_vector_parameters))
+    ours = count_parameters(recipe.model, entering, target, series.period)
+    ordinary = count_vector_parameters(recipe.model, entering, target)
     kind = {"lstm": "vector LSTM", "gru": "vector GRU"}.get(recipe.model.cell, "vector RNN")
     seconds = seconds_per_epoch(recipe, series.shape, earlier)
     time = "The first run will tell how long an epoch takes."
@@ -120,9 +116,12 @@ def work(recipe: Recipe, shape: tuple[int, ...]) -> float:
     """Operations of an epoch, forward and backward; windows that overlap share part of it."""
     periods, n, m, k = shape
     steps = periods * (1 - recipe.data.validation - recipe.data.test) * recipe.data.window
-    if recipe.model.network == "dyad":
-        return float(steps * n * m * k * recipe.model.channels**2 * recipe.model.members * recipe.train.epoch_share)
-    return 3.0 * steps * operations(recipe.model, (n, m, k * len(recipe.data.slices)), (n, m, k))
+    return (
+        3.0
+        * steps
+        * recipe.train.epoch_share
+        * operations(recipe.model, (n, m, k * len(recipe.data.slices)), (n, m, k))
+    )
 
 
 def seconds_per_epoch(recipe: Recipe, shape: tuple[int, ...], earlier: list[Run]) -> float | None:

@@ -36,6 +36,7 @@ def pages() -> dict[str, str]:
 def main() -> None:
     browser_path = installed()
     with tempfile.TemporaryDirectory() as runs, Server(ROOT / "data", Path(runs)) as server, sync_playwright() as p:
+        backtest_demo(Path(runs))
         browser = p.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
         for scheme in ("light", "dark"):
             for size, (width, height) in SIZES.items():
@@ -45,6 +46,15 @@ def main() -> None:
                         take(context.new_page(), server.url + path, HERE / f"{name}-{scheme}-{size}.png")
                 context.close()
         browser.close()
+
+
+def backtest_demo(runs: Path) -> None:
+    """The demo run with the backtest that the Evaluate page offers, so that the page has something to show."""
+    from trnn_core.cli import main as command
+    from trnn_core.training.demo import ensure_demo
+
+    ensure_demo(runs)
+    command(["backtest", "--run", "demo", "--runs", str(runs), "--models", "network,persistence,ewma,relational_ar"])
 
 
 def take(page: Page, url: str, target: Path) -> None:

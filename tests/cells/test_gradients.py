@@ -17,6 +17,7 @@ from tests.cells.reference import (
     run_reference,
     worst,
 )
+from trnn_core.cells import stacked
 
 VARIANTS = {
     "plain": {},
@@ -124,3 +125,16 @@ def test_gradients_of_the_end_state_alone(cell: str) -> None:
         )
         for mine, other in zip(ours, theirs, strict=True):
             assert torch.allclose(mine, torch.zeros_like(mine) if other is None else other, atol=1e-12, rtol=1e-10)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_products_kept_or_computed_again_give_the_same_bits(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer, x, state, lengths = set_up(cell, 3, "everything")
+    x.requires_grad_()
+    grads = []
+    for entries in (stacked.KEPT_ENTRIES, 0):
+        monkeypatch.setattr(stacked, "KEPT_ENTRIES", entries)
+        outputs, _ = layer(x, state, lengths)
+        grads.append(torch.autograd.grad(outputs.square().sum(), [x, *layer.parameters()], allow_unused=True))
+    assert any(g is not None and g.any() for g in grads[0])
+    assert all(a is b or torch.equal(a, b) for a, b in zip(*grads, strict=True))

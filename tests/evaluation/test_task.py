@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from tests.trained_store import make_home
+from tests.training.end_tasks import end_tasks
 from tests.training.test_jobs import until
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.backtest import backtest
@@ -19,9 +19,8 @@ from trnn_core.evaluation.request import KIND, BacktestRequest, estimate_seconds
 from trnn_core.evaluation.stored import pack, read_stored, unpack
 from trnn_core.evaluation.task import parts_folder, trim_parts
 from trnn_core.export.material import read_backtest
-from trnn_core.training.processes import pulse, read_beat
 from trnn_core.training.store import RunStore
-from trnn_core.training.tasks import Task, process_folder, start_task
+from trnn_core.training.tasks import Task, start_task
 
 SHORT = Protocol(min_origins=10, horizon=2)
 
@@ -35,10 +34,7 @@ def home(tmp_path_factory):
 def store(home):
     store = RunStore(home / "runs")
     yield store
-    process = read_beat(process_folder(store, KIND) / "process.json")
-    if process and pulse(process) == "alive":
-        os.kill(process["pid"], signal.SIGTERM)
-        until(lambda: pulse(process) == "dead", "the task process must end", 40)
+    end_tasks(store)
 
 
 def begin(store: RunStore, *models: str, protocol: Protocol = SHORT) -> Task:

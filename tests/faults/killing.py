@@ -36,7 +36,8 @@ class Trainers:
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("zygote.py"))],
             cwd=ROOT,
-            env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+            env=os.environ
+            | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -1,7 +1,8 @@
 """A trained network recovers the influence that was put into the simulated set.
 
-Measure: the chance that a true tie (an actor follows two others) ranks above a pair without one, off the diagonal (AUC;
-0.5 is guessing). Threshold: 0.95 for sender and receiver influence, by mode matrices and by Jacobian alike.
+Measures: the chance that a true tie (an actor follows two others) ranks above a pair without one, off the diagonal (AUC;
+0.5 is guessing), at least 0.95; and the correlation with the true influence, at least 0.8. Where the truth is nonlinear the
+network must beat Hoff's regression on the same weeks. More seeds: benchmarks/insight.
 """
 
 from __future__ import annotations
@@ -9,20 +10,34 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trnn_core.data.simulate import simulate, truth_of
+from trnn_core.data.simulate import THRESHOLD, simulate, truth_of
 from trnn_core.errors import TRNNError
-from trnn_core.insight.influence import jacobian_influence, mode_influence, ranking_quality
+from trnn_core.insight.answers import InfluenceSet, scale_matrix
+from trnn_core.insight.influence import (
+    jacobian_by_period,
+    jacobian_influence,
+    mltr_influence,
+    mode_influence,
+    ranking_quality,
+    recent_origins,
+    recovery,
+)
+from trnn_core.insight.loading import explain_influence
+from trnn_core.insight.stability import without_part
+from trnn_core.insight.view import NetworkView
 from trnn_core.training.config import Recipe
 from trnn_core.training.networks import build_network
 from trnn_core.training.prepare import prepare
 from trnn_core.training.trainer import fit
 
-THRESHOLD = 0.95
 RECIPE = Recipe(
     data={"transform": "log1p+standardise", "window": 3},
     model={"cell": "gru", "hidden_shape": (25, 25, 4), "init": "identity"},
     train={"epochs": 8, "learning_rate": 0.01, "schedule": "cosine", "clip_norm": 1.0},
 )
+NONLINEAR = RECIPE.changed(
+    **{"data.transform": "standardise", "data.window": 1, "data.slices": "direct,direct@level:1", "model.hidden_shape": "25,25,8", "train.epochs": 14}
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -30,42 +45,92 @@ def demo():
     return simulate(seed=0)
 
 
-def test_the_trained_network_recovers_the_known_influence(demo):
-    truth, fitted = truth_of(demo), fit(demo, RECIPE)
-    for found in (mode_influence(fitted.network), jacobian_influence(fitted.network, fitted.prepared, n_windows=24)):
-        assert ranking_quality(found.sender, truth.sender_influence) >= THRESHOLD, found.method
-        assert ranking_quality(found.receiver, truth.receiver_influence) >= THRESHOLD, found.method
+@pytest.fixture(scope="module")
+def view(demo) -> NetworkView:
+    fitted = fit(demo, RECIPE)
+    return NetworkView(fitted.network, fitted.prepared)
+
+
+def test_the_trained_network_recovers_the_known_influence(demo, view):
+    truth = truth_of(demo)
+    for found in (mode_influence(view.network), jacobian_influence(view, recent_origins(view, 24))):
+        for part, true in ((found.sender, truth.sender_influence), (found.receiver, truth.receiver_influence)):
+            assert ranking_quality(part, true) >= 0.95, found.method
+            assert recovery(part, true)[0] >= 0.8, found.method
+        assert recovery(found.action, truth.action_influence)[0] >= 0.8, found.method
+
+
+def test_solid_ties_are_mostly_true_ones(view, demo):
+    """What is not grey: nearly all true ties, and few of the pairs without one."""
+    found, truth = explain_influence(view), truth_of(demo)
+    off = ~np.eye(25, dtype=bool)
+    for solid, true in zip(found.solid, (truth.sender_influence, truth.receiver_influence), strict=False):
+        tie = true != 0
+        assert solid[tie & off].mean() >= 0.9
+        assert solid[~tie].mean() <= 0.15
+    assert found.jacobian.sender.diagonal().mean() == pytest.approx(1.0)
+    again = InfluenceSet.from_npz(found.to_npz())
+    np.testing.assert_array_equal(again.jacobian.sender, found.jacobian.sender)
+    assert again.modes is not None and again.stability == found.stability and again.agreement(again.regression)[0] > 0.7
+
+
+def test_where_the_truth_is_nonlinear_the_network_beats_hoffs_regression():
+    series = simulate(seed=0, dynamics=THRESHOLD)
+    truth, fitted = truth_of(series), fit(series, NONLINEAR)
+    view = NetworkView(fitted.network, fitted.prepared)
+    found = jacobian_influence(view, recent_origins(view, 26))
+    rival = mltr_influence(series.select(periods=slice(0, view.unseen)))
+    for part, true in (("sender", truth.sender_influence), ("receiver", truth.receiver_influence)):
+        ours, theirs = (recovery(getattr(x, part), true) for x in (found, rival))
+        assert ours[0] >= 0.8
+        assert ours[0] > theirs[0] and ours[1] > theirs[1], (part, ours, theirs)
 
 
 def test_an_untrained_network_does_not(demo):
     truth = truth_of(demo)
     prepared = prepare(demo, RECIPE)
     network = build_network(prepared, RECIPE.changed(**{"model.init": "glorot"}))
-    found = jacobian_influence(network, prepared, n_windows=8)
+    view = NetworkView(network, prepared)
+    found = jacobian_influence(view, recent_origins(view, 8))
     assert abs(ranking_quality(found.sender, truth.sender_influence) - 0.5) < 0.25
 
 
-def test_the_jacobian_of_a_linear_map_is_that_map():
-    """Random signs against autograd's full Jacobian, on a network small enough for both."""
+def test_the_jacobian_by_random_signs_is_the_jacobian():
+    """Against autograd's full Jacobian, on a network small enough for both."""
     import torch
 
-    series = simulate(seed=1, n_actors=4, n_periods=40)
-    recipe = RECIPE.changed(**{"model.hidden_shape": "4,4,4", "train.epochs": 1})
+    series = simulate(seed=1, n_actors=4, n_periods=60)
+    recipe = RECIPE.changed(**{"model.hidden_shape": "4,4,4", "train.epochs": 1, "train.precision": "float64"})
     prepared = prepare(series, recipe)
-    network = build_network(prepared, recipe).double().eval()
-    prepared = type(prepared)(**{**prepared.__dict__, "inputs": prepared.inputs.double()})
-    found = jacobian_influence(network, prepared, n_windows=1000, seed=0)
-    starts = range(len(prepared.split.train) - 3)
-    total = np.zeros((4, 4))
-    for first in starts:
-        week = prepared.inputs[first : first + 3]
-        full = torch.autograd.functional.jacobian(lambda x: network(x[None])[0][0], week)[..., -1, :, :, :].numpy()
+    view = NetworkView(build_network(prepared, recipe), prepared)
+    origins = np.arange(10, 60)
+    found = np.mean([jacobian_by_period(view, origins, size=1e-3, seed=s)[0].mean(axis=0) for s in range(6)], axis=0)
+    usual = view._own_spread
+    expected = np.zeros((4, 4))
+    for t in origins:
+        week = prepared.inputs[t - 2 : t + 1]
+        full = torch.autograd.functional.jacobian(lambda x: view.network(x[None])[0][0], week)[..., -1, :, :, :].numpy()
+        scaled = full * usual / np.where(usual > 0, usual, 1.0)[:, :, :, None, None, None]
         for i in range(4):
             for m in range(4):
-                own = [full[i, j, k, m, j, k] for j in range(4) for k in range(4) if j != i]
-                total[i, m] += np.mean(own) / len(starts)
-    # The signs are drawn once per window: the cross terms fade, they do not vanish.
-    assert np.corrcoef(found.sender.ravel(), total.ravel())[0, 1] > 0.95
+                both = [(j, k) for j in range(4) for k in range(4) if j not in (i, m) and usual[i, j, k] > 0 and usual[m, j, k] > 0]  # fmt: skip
+                expected[i, m] += np.mean([scaled[i, j, k, m, j, k] for j, k in both]) / len(origins)
+    # The signs are drawn once per period and seed: the cross terms fade, they do not vanish.
+    assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.95
+
+
+def test_a_part_left_out_is_not_learnt_from():
+    series = simulate(seed=1, n_actors=4, n_periods=100)
+    for part in range(3):
+        left = without_part(series, RECIPE, part, 3)
+        hidden = np.flatnonzero(~left.observed.all(axis=(1, 2, 3)))
+        assert 25 <= len(hidden) <= 28 and hidden.max() < 80 and (np.diff(hidden) == 1).all()
+        assert left.values[hidden].size and np.isnan(left.values[hidden]).all()
+
+
+def test_matrices_are_scaled_by_continuation():
+    assert scale_matrix(-2 * np.eye(3)).tolist() == np.eye(3).tolist()
+    assert np.abs(scale_matrix(np.array([[0.0, 4.0], [2.0, 0.0]]))).max() == 1.0
 
 
 def test_a_ranking_needs_both_kinds():

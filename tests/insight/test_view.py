@@ -51,7 +51,7 @@ def test_a_view_forecasts_what_the_predictor_forecasts(kind: str) -> None:
     origins = np.array([70, len(SERIES) - 1])
     expected = view.predictor.roll(origins[1:], 3)[0]
     with torch.no_grad():
-        found = view.points(view.past()[None], 3)[0].numpy()
+        found = view.points(view.past(len(SERIES) - 1)[None], 3)[0].numpy()
     off = ~np.eye(5, dtype=bool)
     np.testing.assert_allclose(found[:, off], expected[:, off], rtol=1e-4, atol=1e-5)
 
@@ -59,7 +59,7 @@ def test_a_view_forecasts_what_the_predictor_forecasts(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_derivative_is_that_of_finite_differences(kind: str) -> None:
     view = view_of(kind)
-    past = view.past()[None].clone()
+    past = view.past(len(SERIES) - 1)[None].clone()
     past[0, -1, 0, 1, 0] += 0.3  # off the zero where a count cannot fall
     past.requires_grad_(True)
     (slope,) = torch.autograd.grad(view.levels(past, 2)[0, 1, 2, 3, 1], past)

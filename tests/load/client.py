@@ -7,7 +7,9 @@ fragments when the server asks for them) and measures each from sending to the s
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
+from collections.abc import Callable
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -17,7 +19,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-WRONG = ("Something went wrong",)  # the guard's words for what nobody foresaw
+WRONG = ("Something went wrong", "unexpected")  # the guard's and a task's words for what nobody foresaw
 VALUES = {"selectbox": "string_value", "text_input": "string_value", "text_area": "string_value", "button": "trigger_value", "checkbox": "bool_value", "download_button": "trigger_value"}  # fmt: skip
 
 
@@ -25,12 +27,19 @@ class Failed(Exception):
     """The page did not answer as it should."""
 
 
+def unchecked() -> ssl.SSLContext:
+    """Any certificate will do: those of a test are its own."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
 class Session:
     """One visitor. `elements` is what the page shows now, by place."""
 
     def __init__(self, url: str, page: str = "", query: str = "", cookies: httpx.Cookies | None = None, timeout: float = 60.0):  # fmt: skip
         self.url, self.page, self.query, self.timeout = url.rstrip("/"), page, query, timeout
-        self.http = httpx.AsyncClient(cookies=cookies, timeout=timeout, trust_env=False)
+        self.http = httpx.AsyncClient(cookies=cookies, timeout=timeout, trust_env=False, verify=False)
         self.elements: dict[tuple[int, ...], Any] = {}
         self.states: dict[str, WidgetState] = {}
         self.live: dict[str, float] = {}  # fragments to be run again, and how often
@@ -51,9 +60,10 @@ class Session:
         for path in (f"/{self.page}", "/_stcore/health", "/_stcore/host-config"):
             (await self.http.get(self.url + path)).raise_for_status()
         at = urlsplit(self.url)
-        token = self.http.cookies.get("_streamlit_xsrf")
+        token, secure = self.http.cookies.get("_streamlit_xsrf"), at.scheme == "https"
         self.socket = await websockets.connect(
-            f"ws://{at.netloc}{at.path}/_stcore/stream",
+            f"{'wss' if secure else 'ws'}://{at.netloc}{at.path}/_stcore/stream",
+            ssl=unchecked() if secure else None,
             origin=f"{at.scheme}://{at.netloc}",  # type: ignore[arg-type]
             subprotocols=["streamlit", token] if token else ["streamlit"],  # type: ignore[list-item]
             additional_headers={"Cookie": "; ".join(f"{c.name}={c.value}" for c in self.http.cookies.jar)},
@@ -95,11 +105,15 @@ class Session:
             kind = message.WhichOneof("type")
             if kind == "new_session":
                 self.new_session = message.new_session
+                if not message.metadata.run.fragment_ids:
+                    self.live = {}  # a run of the whole page names its live fragments anew
             elif kind == "delta":
                 fresh.add(place := tuple(message.metadata.delta_path))
                 self.elements[place] = message.delta
             elif kind == "auto_rerun":
                 self.live[message.auto_rerun.fragment_id] = message.auto_rerun.interval
+            elif kind == "page_info_changed":
+                self.query = message.page_info_changed.query_string
             elif kind == "auth_redirect":
                 self.redirect = message.auth_redirect.url
             elif kind == "script_finished":
@@ -121,7 +135,7 @@ class Session:
             kind = element.WhichOneof("type")
             if kind == "exception":
                 raise Failed(f"an exception is shown: {element.exception.type} {element.exception.message}")
-            if kind == "alert" and element.alert.body.startswith(WRONG):
+            if kind == "alert" and any(words in element.alert.body for words in WRONG):
                 raise Failed(f"an unforeseen error is shown: {self.text()[:300]}")
 
     def shown(self) -> list[Any]:
@@ -161,6 +175,15 @@ class Session:
     async def click(self, label: str) -> float:
         self.set(self.widget("button", label), True)
         return await self.rerun()
+
+    async def wait_for(self, true: Callable[[], bool], words: str, seconds: float = 300.0) -> None:
+        """Look again, as the page asks for, until something is there."""
+        deadline = time.monotonic() + seconds
+        while not true():
+            if time.monotonic() > deadline:
+                raise Failed(f"not within {seconds:g} s: {words}; the page shows {self.text()[-300:]}")
+            await asyncio.sleep(0.3)
+            await self.rerun(next(iter(self.live), ""))
 
     def alerts(self) -> list[str]:
         return [e.alert.body for e in self.shown() if e.WhichOneof("type") == "alert"]
@@ -203,7 +226,7 @@ class Session:
         at = urlsplit(self.url)
         token = self.http.cookies.get("_streamlit_xsrf")
         answer = await self.http.put(
-            f"{at.scheme}://{at.netloc}{address}",
+            self.url + address.removeprefix(at.path),  # the server names it without the proxy's prefix
             files={"file": (name, content)},
             headers={"X-Xsrftoken": token or "", "Origin": f"{at.scheme}://{at.netloc}"},
         )

@@ -139,14 +139,13 @@ def n_threads(request: pytest.FixtureRequest):
 @pytest.mark.parametrize("n_threads", [2, 3], indirect=True)
 @pytest.mark.parametrize("cell", CELLS)
 def test_several_threads_give_the_same_sums_and_the_same_bits_each_time(cell: str, n_threads: int) -> None:
-    """Windows dealt out to threads share weeks; their gradients must meet there, in an order that never changes."""
+    """Torch splits its operations over threads; which thread is first must not show in any sum."""
     network = make_network(cell, num_layers=2)
     for every_step in (False, True):
         assert_step_equals_plain(network, every_step=every_step, masked=True)
     assert_step_equals_plain(network, n_weeks=LENGTH)  # one window, more threads than windows
     weeks, targets, _ = make_weeks(network, 40)
     runs = [(network.accumulate(weeks, targets, LENGTH), grads_of(network)) for _ in range(5)]
-    assert torch.get_num_threads() == n_threads  # what the workers set for themselves stays theirs
     for value, grads in runs[1:]:
         assert torch.equal(value, runs[0][0])
         assert all(torch.equal(grads[name], runs[0][1][name]) for name in grads)

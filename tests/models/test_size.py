@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
+from trnn_core.data.series import RelationalSeries
+from trnn_core.models.channels import Channels
 from trnn_core.models.config import ModelConfig
+from trnn_core.models.dyad_network import DyadNetwork
 from trnn_core.models.network import TensorNetwork
-from trnn_core.models.size import count_dyad_parameters, count_parameters, count_vector_parameters, operations
+from trnn_core.models.panel import Panel
+from trnn_core.models.size import count_parameters, count_vector_parameters, operations
 
 
 @pytest.mark.parametrize("likelihood", ["squared", "negative_binomial"])
@@ -31,13 +36,11 @@ def test_work_grows_with_the_hidden_shape() -> None:
     assert 4 < large / small < 60
 
 
-def test_the_form_counts_what_a_dyad_network_really_has(small_series) -> None:
-    from trnn_core.models.channels import Channels
-    from trnn_core.models.dyad_network import DyadNetwork
-    from trnn_core.models.panel import Panel
-
-    read = Channels(Panel.of(small_series), small_series.period)
-    member = DyadNetwork(len(read.names), len(read.recurrent), len(small_series.actions), hidden=5)
-    built = sum(p.numel() for p in member.parameters())
-    config = ModelConfig(network="dyad", cell="gru", channels=5, members=3)
-    assert count_dyad_parameters(config, small_series) == 3 * built
+@pytest.mark.parametrize("period", ["week", "year"])
+def test_the_count_of_a_dyad_network_is_that_of_its_members(period) -> None:
+    dates = np.datetime64("1980-01-01") + 7 * np.arange(40)
+    series = RelationalSeries(np.zeros((40, 3, 3, 2)), dates, tuple("ABC"), ("x", "y"))
+    channels = Channels(Panel.of(series), period)
+    network = DyadNetwork(len(channels.names) + 3, len(channels.recurrent), 2, hidden=5)
+    config = ModelConfig(network="dyad", channels=5, members=4)
+    assert count_parameters(config, (3, 3, 2), (3, 3, 2), period) == 4 * sum(p.numel() for p in network.parameters())

@@ -13,7 +13,7 @@ import pytest
 from trnn_core.errors import TRNNError
 from trnn_core.training.files import (
     TEMPORARY,
-    append_line,
+    append,
     is_locked,
     lock,
     read_sealed,
@@ -74,7 +74,7 @@ def test_missing_and_foreign_paths_are_told_in_words(tmp_path):
     with pytest.raises(TRNNError, match="not there"):
         write_atomic(tmp_path / "gone" / "x", b"")
     with pytest.raises(TRNNError, match="not there"):
-        append_line(tmp_path / "none.jsonl", "{}")
+        append(tmp_path / "none.jsonl", b"{}\n")
 
 
 def test_a_lock_is_exclusive_and_dies_with_its_process(tmp_path):

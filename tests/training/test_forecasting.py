@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 
@@ -9,13 +11,15 @@ from tests.training.small import SMALL
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.simulate import simulate
 from trnn_core.errors import TRNNError
+from trnn_core.training import forecasting
 from trnn_core.training.checkpoints import arrays_to_bytes
 from trnn_core.training.config import Recipe
 from trnn_core.training.demo import ensure_demo, ship_demo
 from trnn_core.training.execute import train_run
+from trnn_core.training.forecasting import Hindcast
 from trnn_core.training.networks import network_arrays
 from trnn_core.training.predictor import Predictor
-from trnn_core.training.restore import extend_forecast, load_network
+from trnn_core.training.restore import extend_forecast, load_forecaster, load_network
 from trnn_core.training.store import RunStore
 from trnn_core.training.trainer import fit
 
@@ -45,9 +49,39 @@ def test_the_forecast_has_its_agreed_form(done):
     assert "tGRU" in meta["model"] and meta["test"]["n_origins"] == 16
 
 
-def test_intervals_cover_unseen_periods_about_as_often_as_they_say(done):
+def test_intervals_cover_unseen_periods_about_as_often_as_they_say_and_quiet_dyads_have_narrow_ones(done):
     _, run, _ = done
-    assert 0.85 < run.summary()["test"]["coverage90"] < 0.95
+    test = run.summary()["test"]
+    assert 0.86 < test["coverage90"] < 0.94
+    assert all(0.82 < share < 0.97 for share in test["coverage90_by_activity"].values())
+    width = test["width90_by_activity"]
+    assert width["quiet"] < width["middling"] < width["active"]
+
+
+def test_the_hindcast_holds_what_would_have_been_forecast_then(done):
+    store, run, series = done
+    h = run.hindcast()
+    validation, test = run.summary()["split"]["validation"], run.summary()["split"]["test"]
+    assert h["origins"].tolist() == [str(d) for d in series.dates[-validation - test - 1 : -1]]
+    assert h["mean"].shape == (validation + test, 8, 8, 8, 4) == h["lower"].shape == h["upper"].shape
+    assert (h["lower"] <= h["upper"]).all() and tuple(h["actors"]) == series.actors
+    forecaster, known = load_forecaster(store, run)
+    origin = len(series) - 5
+    then = forecaster.forecast(known.select(periods=slice(0, origin + 1)), 8)
+    at = h["origins"].tolist().index(str(series.dates[origin]))
+    np.testing.assert_allclose(h["mean"][at], then.mean, rtol=2e-3, atol=1e-4)
+    np.testing.assert_allclose(h["upper"][at], then.interval()[1], atol=1e-3)
+
+
+def test_a_hindcast_too_large_keeps_fewer_steps_and_the_latest_origins(done, monkeypatch):
+    _, run, series = done
+    learner = fit(series, run.recipe.changed(**{"train.epochs": 1})).learner
+    monkeypatch.setattr(forecasting, "HINDCAST_BYTES", 12 * 8 * 8 * 4 * 27 * 2)
+    looks = Hindcast(learner)
+    assert looks.horizon == 2 and len(looks.kept) == 27 and len(looks.scores) == 32
+    with np.load(io.BytesIO(looks.to_bytes({})), allow_pickle=False) as stored:
+        assert stored["mean"].shape == (27, 2, 8, 8, 4)
+        assert stored["origins"][-1] == str(series.dates[-2])
 
 
 def test_the_summary_states_scale_and_skill(done):

@@ -175,6 +175,17 @@ def test_a_lost_ticket_is_found_again(store, small_series):
     assert jobs.queued(store) == ["lost"]
 
 
+def test_what_a_killed_writer_left_in_the_store_is_swept(store, small_series):
+    store.create(TINY, small_series, run_id="kept")
+    old, new = (store.root / f".tmp-{name}-run" for name in ("old", "new"))
+    for folder in (old, new):
+        folder.mkdir()
+        (folder / "config.json").touch()
+    os.utime(old, (time.time() - 7200, time.time() - 7200))
+    repair_queue(store)
+    assert not old.exists() and new.exists() and store.get("kept").verify() == []
+
+
 def test_resume_is_refused_in_words(store, small_series):
     run = store.create(TINY, small_series, run_id="x")
     with pytest.raises(TRNNError, match="already queued"):

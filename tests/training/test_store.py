@@ -43,6 +43,7 @@ def test_a_run_carries_everything(trained):
         "config.json",
         "history.jsonl",
         "weights.safetensors",
+        "hindcast.npz",
         "forecast.npz",
         "summary.json",
     }

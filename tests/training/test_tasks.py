@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.training.end_tasks import end_tasks
 from tests.training.test_jobs import until
 from trnn_core.errors import TRNNError
 from trnn_core.training import task_process, tasks
@@ -33,11 +34,7 @@ def store(tmp_path, monkeypatch):
     store = RunStore(tmp_path / "runs")
     monkeypatch.setattr(tasks, "process_command", command)
     yield store
-    for path in (store.root / ".tasks" / ".process").glob("*/*/process.json"):
-        process = read_beat(path)
-        if process and pulse(process) == "alive":
-            os.kill(process["pid"], signal.SIGTERM)  # a deaf one is not alive here unless its test failed
-        until(lambda process=process: pulse(process) == "dead", "a task process outlived its store", 20)
+    end_tasks(store)
 
 
 def ended(task, seconds=30.0):
@@ -108,7 +105,7 @@ def test_kill_9_is_shown_as_interrupted_and_can_be_started_again(store):
     os.kill(process["pid"], signal.SIGKILL)
     until(lambda: task.status().state == "interrupted", "a killed task is shown as interrupted", 5)
     assert "start it again" in task.status().message
-    assert behind.status().state == "interrupted"  # nobody is left to do it
+    until(lambda: behind.status().state == "interrupted", "nobody is left to do it", 5)
     until(lambda: not Path(f"/proc/{process['pid']}").exists(), "no zombie stays")
     assert start_task(store, "steps", {"steps": 40, "pause": 0.05}).task_id == task.task_id
     assert ended(task).state == "done" and task.read("answer.txt") == b"780"

@@ -35,14 +35,14 @@ class GRUSweep(torch.autograd.Function):
                 sigma_h.apply_(A[H])  # eq. 12
                 torch.addcmul(A[H], A[Z], A[H], value=-1, out=hiddens[t])  # eq. 13
             else:
-                sigma_g.apply_(A[GATES].add_(gated.apply(H_prev)))  # eq. 9, 10
+                sigma_g.apply_(A[GATES].add_(gated.apply(H_prev, keep_as=t)))  # eq. 9, 10
                 R_hat = A[R] * H_prev  # eq. 11
-                sigma_h.apply_(A[CANDIDATE].add_(candidate.apply(R_hat)))  # eq. 12
+                sigma_h.apply_(A[CANDIDATE].add_(candidate.apply(R_hat, keep_as=t)))  # eq. 12
                 torch.addcmul(A[H], A[Z], H_prev - A[H], out=hiddens[t])  # eq. 13
             walk.freeze(hiddens[t], H_prev, t)
             gates.append(A)
             H_prev = hiddens[t]
-        ctx.walk, ctx.names = walk, names
+        ctx.walk, ctx.names, ctx.maps = walk, names, (gated, candidate)
         ctx.save_for_backward(inputs, H0, hiddens, *W, *gates)
         ctx.set_materialize_grads(False)
         return walk.hide(hiddens), hiddens[-1].clone()
@@ -53,9 +53,8 @@ class GRUSweep(torch.autograd.Function):
         walk = ctx.walk
         sigma_g, sigma_h = map(get_activation, ctx.names)
         inputs, H0, hiddens, *rest = ctx.saved_tensors
-        n_modes = hiddens.ndim - 2
-        W, gates = rest[:n_modes], rest[n_modes:]
-        gated, candidate = StackedTucker([w[GATES] for w in W]), StackedTucker([w[CANDIDATE] for w in W])
+        gates = rest[hiddens.ndim - 2 :]
+        gated, candidate = ctx.maps
         gated.zero_grads()
         candidate.zero_grads()
         d_inputs = walk.input_grad(inputs)
@@ -74,10 +73,10 @@ class GRUSweep(torch.autograd.Function):
                 dH = None
             else:
                 torch.mul(H_prev - A[H], dH, out=dM[Z])  # eq. 37
-                dR_hat = candidate.pull_back(dM[CANDIDATE], A[R] * H_prev)
+                dR_hat = candidate.pull_back(dM[CANDIDATE], A[R] * H_prev, t)
                 torch.mul(H_prev, dR_hat, out=dM[R])  # eq. 38
                 sigma_g.chain_(dM[GATES], A[GATES])
-                dH = gated.pull_back(dM[GATES], H_prev).addcmul_(A[Z], dH)  # eq. 39
+                dH = gated.pull_back(dM[GATES], H_prev, t).addcmul_(A[Z], dH)  # eq. 39
                 dH.addcmul_(A[R], dR_hat)  # the path through eq. 11 that the printed eq. 39 leaves out
             walk.at(d_inputs, t).add_(dM)
             dH = plus(dH, dH_past)

@@ -14,8 +14,7 @@ from trnn_core.cells.base import TensorCell
 from trnn_core.cells.bptt import Walk, plus
 from trnn_core.cells.stacked import StackedTucker
 
-F, I, O, C = range(4)
-GATES = slice(F, O + 1)
+GATES = slice(0, 3)  # F, I, O; the candidate C comes last
 
 
 class LSTMSweep(torch.autograd.Function):
@@ -30,23 +29,24 @@ class LSTMSweep(torch.autograd.Function):
         cells = torch.empty_like(hiddens)
         gates = []
         H_prev, C_prev = H0, C0
-        for t in range(walk.n_steps):
+        for t, (H_t, C_t) in enumerate(zip(hiddens.unbind(0), cells.unbind(0), strict=True)):
             if H_prev is None:
                 M = walk.at(inputs, t).clone(memory_format=torch.contiguous_format)
             else:
-                M = recurrent.apply(H_prev)
+                M = recurrent.apply(H_prev, keep_as=t)
                 M.add_(walk.at(inputs, t))
             sigma_g.apply_(M[GATES])  # eq. 3-5
-            sigma_c.apply_(M[C])  # eq. 6
-            torch.mul(M[I], M[C], out=cells[t])  # eq. 7
+            F_t, I_t, O_t, C_hat = M.unbind(0)
+            sigma_c.apply_(C_hat)  # eq. 6
+            torch.mul(I_t, C_hat, out=C_t)  # eq. 7
             if C_prev is not None:
-                cells[t].addcmul_(M[F], C_prev)
-            torch.mul(sigma_h.apply_(cells[t].clone()), M[O], out=hiddens[t])  # eq. 8
-            walk.freeze(cells[t], C_prev, t)
-            walk.freeze(hiddens[t], H_prev, t)
+                C_t.addcmul_(F_t, C_prev)
+            torch.mul(sigma_h.apply_(C_t.clone()), O_t, out=H_t)  # eq. 8
+            walk.freeze(C_t, C_prev, t)
+            walk.freeze(H_t, H_prev, t)
             gates.append(M)
-            H_prev, C_prev = hiddens[t], cells[t]
-        ctx.walk, ctx.names = walk, names
+            H_prev, C_prev = H_t, C_t
+        ctx.walk, ctx.names, ctx.recurrent = walk, names, recurrent
         ctx.save_for_backward(inputs, H0, C0, hiddens, cells, *W, *gates)
         ctx.set_materialize_grads(False)
         return walk.hide(hiddens), hiddens[-1].clone(), cells[-1].clone()
@@ -57,9 +57,8 @@ class LSTMSweep(torch.autograd.Function):
         walk = ctx.walk
         sigma_g, sigma_c, sigma_h = map(get_activation, ctx.names)
         inputs, H0, C0, hiddens, cells, *rest = ctx.saved_tensors
-        n_modes = hiddens.ndim - 2
-        W, gates = rest[:n_modes], rest[n_modes:]
-        recurrent = StackedTucker(W)
+        gates = rest[hiddens.ndim - 2 :]
+        recurrent = ctx.recurrent
         recurrent.zero_grads()
         d_inputs = walk.input_grad(inputs)
         for t in reversed(range(walk.n_steps)):
@@ -68,24 +67,26 @@ class LSTMSweep(torch.autograd.Function):
             dH, dH_past = walk.split(dH, t)
             dC, dC_past = walk.split(dC, t)
             A = gates[t]
+            F_t, I_t, O_t, C_hat = A.unbind(0)
             H_prev, C_prev = (hiddens[t - 1], cells[t - 1]) if t else (H0, C0)
             squashed = sigma_h.apply_(cells[t].clone())
             dM = torch.empty_like(A)
-            torch.mul(dH, squashed, out=dM[O])  # eq. 28
-            dC = sigma_h.chain_(dH * A[O], squashed).add_(dC)  # the bracket of eq. 24-27
-            torch.mul(dC, A[C], out=dM[I])  # eq. 27
-            torch.mul(dC, A[I], out=dM[C])  # eq. 26
+            dF, dI, dO, dC_hat = dM.unbind(0)
+            torch.mul(dH, squashed, out=dO)  # eq. 28
+            dC = sigma_h.chain_(dH * O_t, squashed).add_(dC)  # the bracket of eq. 24-27
+            torch.mul(dC, C_hat, out=dI)  # eq. 27
+            torch.mul(dC, I_t, out=dC_hat)  # eq. 26
             if C_prev is None:
-                dM[F].zero_()
+                dF.zero_()
             else:
-                torch.mul(dC, C_prev, out=dM[F])  # eq. 25
-            dC.mul_(A[F])  # eq. 24
+                torch.mul(dC, C_prev, out=dF)  # eq. 25
+            dC.mul_(F_t)  # eq. 24
             sigma_g.chain_(dM[GATES], A[GATES])
-            sigma_c.chain_(dM[C], A[C])  # the printed eq. 29-31 have sigma'_g here
+            sigma_c.chain_(dC_hat, C_hat)  # the printed eq. 29-31 have sigma'_g here
             walk.at(d_inputs, t).add_(dM)
             dH = None
             if H_prev is not None:
-                dH = recurrent.pull_back(dM, H_prev)  # eq. 29, 30
+                dH = recurrent.pull_back(dM, H_prev, t)  # eq. 29, 30
             dH, dC = plus(dH, dH_past), plus(dC, dC_past)
         d_inputs = None if walk.sink is not None else d_inputs
         return d_inputs, dH if H0 is not None else None, dC if C0 is not None else None, None, None, *recurrent.grads

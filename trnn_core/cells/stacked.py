@@ -17,6 +17,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+KEPT_ENTRIES = 2_000_000  # entries of one mode product of all gates, 8 MB in float32
+
 
 class Layout:
     """The order of modes inside the engine, and the way in and out of it.
@@ -56,8 +58,8 @@ class StackedTucker:
     """x x_1 F_1 ... x_D F_D for all gates at once, and its derivatives, for factors (G, k_d, m_d) in layout order.
 
     The factors' gradients add up in `grads` over any number of calls, so that a sweep through time has one sum. The
-    products on the way are not kept for the backward pass but computed again there, in buffers that stay in the
-    processor's cache: that costs less than fetching them from memory.
+    products on the way are kept for the backward pass where the batch is small; those of a large batch would fill the
+    memory and are computed again there.
     """
 
     def __init__(self, factors: Sequence[Tensor]) -> None:
@@ -73,12 +75,23 @@ class StackedTucker:
         self.last = last
         self._factors = factors
         self._buffers: list[Tensor] = []
+        self._kept: dict[int, list[Tensor]] = {}
 
-    def apply(self, x: Tensor) -> Tensor:
-        """(m_1, ..., n, m_D) -> (G, k_1, ..., n, k_D)"""
+    def apply(self, x: Tensor, keep_as: int | None = None) -> Tensor:
+        """(m_1, ..., n, m_D) -> (G, k_1, ..., n, k_D); the step `keep_as` will be pulled back by that number."""
         k, m = self.last.shape[1:]
-        z = torch.bmm(self._products(x)[-1].view(self.n_gates, -1, m), self.last.transpose(1, 2))
+        products = self._products(x)
+        if keep_as is not None and products[-1].numel() <= KEPT_ENTRIES:
+            self._kept[keep_as], self._buffers = products, []
+        z = torch.bmm(products[-1].view(self.n_gates, -1, m), self.last.transpose(1, 2))
         return z.view(self.n_gates, *self.out_modes, -1, k)
+
+    def subtract_from(self, out: Tensor, x: Tensor) -> None:
+        """out (G, k_1, ..., n, k_D) becomes the map of x minus out, to be pulled back next, as step 0."""
+        k, m = self.last.shape[1:]
+        products = self._kept[0] = self._products(x)
+        z = products[-1].view(self.n_gates, -1, m)
+        out.view(self.n_gates, -1, k).baddbmm_(z, self.last.transpose(1, 2), beta=-1)
 
     def _products(self, x: Tensor) -> list[Tensor]:
         """x x_1 F_1, x x_1 F_1 x_2 F_2, ..., all but the last; valid until the next call."""
@@ -97,12 +110,13 @@ class StackedTucker:
         self._middle_grads = [torch.zeros_like(f) for f in self.middle]
         self._first_grad = torch.zeros_like(self.first)
 
-    def pull_back_to_first(self, grad: Tensor, x: Tensor) -> Tensor:
+    def pull_back_to_first(self, grad: Tensor, x: Tensor, step: int | None = None) -> Tensor:
         """Add the factors' gradients (eq. 30, 31); return dl/d(first mode product), (G k_1, m_2 ... n m_D).
 
-        Each product's gradient takes the place of the product as soon as that has been used.
+        Each product's gradient takes the place of the product as soon as that has been used. The products are
+        computed again unless those of this step were kept.
         """
-        products = self._products(x)
+        products = self._kept.pop(step) if step in self._kept else self._products(x)
         k, m = self.last.shape[1:]
         flat, z = grad.reshape(self.n_gates, -1, k), products[-1].view(self.n_gates, -1, m)
         self._last_grad.baddbmm_(flat.transpose(1, 2), z)
@@ -115,9 +129,9 @@ class StackedTucker:
         self._first_grad.addmm_(products[0], x.reshape(x.shape[0], -1).T)
         return products[0]
 
-    def pull_back(self, grad: Tensor, x: Tensor) -> Tensor:
+    def pull_back(self, grad: Tensor, x: Tensor, step: int | None = None) -> Tensor:
         """Add the factors' gradients and return the input's, summed over gates (eq. 29)."""
-        return torch.mm(self.first.T, self.pull_back_to_first(grad, x)).view(x.shape)
+        return torch.mm(self.first.T, self.pull_back_to_first(grad, x, step)).view(x.shape)
 
     @property
     def grads(self) -> list[Tensor]:
@@ -131,7 +145,8 @@ class TuckerMap(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x: Tensor, bias: Tensor | None, *factors: Tensor) -> Tensor:  # type: ignore[override]
-        out = StackedTucker(factors).apply(x)
+        ctx.tucker = StackedTucker(factors)
+        out = ctx.tucker.apply(x, keep_as=0)
         if bias is not None:
             out.add_(bias)
         ctx.save_for_backward(x, *factors)
@@ -140,10 +155,10 @@ class TuckerMap(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, grad: Tensor):  # type: ignore[override]
-        x, *factors = ctx.saved_tensors
-        tucker = StackedTucker(factors)
+        x, *_ = ctx.saved_tensors
+        tucker = ctx.tucker
         tucker.zero_grads()
-        z = tucker.pull_back_to_first(grad, x)
+        z = tucker.pull_back_to_first(grad, x, step=0)
         grad_x = torch.mm(tucker.first.T, z).view(x.shape) if ctx.needs_input_grad[0] else None
         grad_bias = grad.sum(-2, keepdim=True) if ctx.needs_input_grad[1] else None  # eq. 32, entry by entry
         return grad_x, grad_bias, *tucker.grads

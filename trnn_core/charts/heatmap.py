@@ -16,6 +16,7 @@ from trnn_core.errors import TRNNError
 
 Kind = Literal["count", "change", "value"]
 MANY = 60  # above this many actors the squares are drawn by WebGL and labels get thinner
+SQUARES = 6_000  # cells that answer to the pointer, the largest first: a browser takes seconds over all of 250 x 250
 
 
 def heatmap(
@@ -37,7 +38,7 @@ def heatmap(
     """Rows act, columns are acted upon. `largest` keeps the colours comparable from week to week.
 
     matrix   (N, M), NaN where not observed; counts are coloured on a log1p scale, changes symmetrically around zero
-    details  (N, M) of text, shown in the hover under the figure; left out above 60 actors, where it would slow the page
+    details  (N, M) of text, shown in the hover under the figure; of many actors, only the largest cells answer
     breaks   a line is drawn before these rows and columns (of the order given), between groups of actors
     """
     n = len(actors)
@@ -48,10 +49,14 @@ def heatmap(
     values = np.asarray(matrix, dtype=float)[np.ix_(places, places)]
     names = [actors[int(i)] for i in places]
     colours = palette(dark)
-    details = details if n <= MANY else None
+    chosen = _answering(values)
+    if len(chosen) < values.size and n > MANY:
+        subtitle = " · ".join(filter(None, [subtitle, f"the {len(chosen):,} largest of {values.size:,} cells can be clicked"]))  # fmt: skip
     figure = go.Figure(
-        [_cells(values, kind, unit, colours, largest), _squares(values, names, places, kind, unit, details)]
+        [_cells(values, kind, unit, colours, largest), _squares(values, chosen, names, places, kind, unit, details)]
     )
+    if n > MANY:  # a gap of a pixel would be half of such a cell; half the digits, half the way to the browser
+        figure.data[0].update(xgap=0, ygap=0, z=np.asarray(figure.data[0].z, dtype=np.float32))
     step = 1 if n <= MANY else max(1, n // 50)
     ticks = {
         "tickvals": list(range(0, n, step)),
@@ -118,16 +123,31 @@ def _cells(values: np.ndarray, kind: Kind, unit: str, colours, largest: float | 
     )
 
 
+def _answering(values: np.ndarray) -> np.ndarray:
+    """Flat places of the cells that can be pointed at: all, or of very many those with the largest figures."""
+    if values.size <= max(SQUARES, MANY**2):
+        return np.arange(values.size)
+    size = np.nan_to_num(np.abs(values)).ravel()
+    return np.sort(np.argpartition(-size, SQUARES)[:SQUARES])
+
+
 def _squares(
-    values: np.ndarray, names: list[str], places: np.ndarray, kind: Kind, unit: str, details: np.ndarray | None
+    values: np.ndarray,
+    chosen: np.ndarray,
+    names: list[str],
+    places: np.ndarray,
+    kind: Kind,
+    unit: str,
+    details: np.ndarray | None,
 ):
     """Transparent markers; `customdata` is the pair of actor positions, in the series' own order."""
     n = len(names)
-    rows, cols = np.divmod(np.arange(n * n), n)
-    shown, unit, signed = [plain(a) for a in names], plain(unit), kind == "change"
-    texts = [f"<b>{a} → {b}</b><br>{number(x, signed)} {unit}" for a, row in zip(shown, values.tolist(), strict=True) for b, x in zip(shown, row, strict=True)]  # fmt: skip
-    if details is not None:
-        texts = [f"{text}<br>{plain(more)}" for text, more in zip(texts, details[np.ix_(places, places)].ravel(), strict=True)]  # fmt: skip
+    rows, cols = np.divmod(chosen, n)
+    texts = [
+        f"<b>{plain(names[i])} → {plain(names[j])}</b><br>{number(values[i, j], signed=kind == 'change')} {plain(unit)}"
+        + (f"<br>{plain(details[places[i], places[j]])}" if details is not None else "")
+        for i, j in zip(rows, cols, strict=True)
+    ]
     draw = go.Scattergl if n > MANY else go.Scatter
     side = max(4, min(24, 560 // n))
     return draw(

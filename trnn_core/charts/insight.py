@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from trnn_core.charts.theme import LESS, MORE, fade, finish, number, palette, plain, scale
 from trnn_core.errors import TRNNError
 
-Band = tuple[np.ndarray, np.ndarray, np.ndarray]  # middle, lower, upper
+Band = Sequence[np.ndarray]  # middle, lower, upper
 
 
 def influence_matrix(
@@ -140,7 +140,10 @@ def surprise_over_time(
     if first_unseen is not None and 0 < first_unseen < len(dates):
         figure.add_vline(x=dates[first_unseen], line={"color": colours.faint, "width": 1, "dash": "dash"})
         figure.add_annotation(x=dates[first_unseen], y=1, yref="paper", text="not learnt from →", showarrow=False, xanchor="left", font={"size": 11, "color": colours.faint})  # fmt: skip
-    figure.update_yaxes(title=f"surprise (usual {period}: 0)")
+    top = max(float(np.max(surprise, initial=0.0)), threshold)
+    figure.update_yaxes(
+        title=f"surprise (usual {period}: 0)", range=[float(np.min(surprise, initial=0.0)) - 0.5, top + 1.2]
+    )
     figure.update_xaxes(title=f"{period} (its first day)", type="date")
     finish(figure, f"How unlike its past each {period} was", simulated=simulated, dark=dark, height=height, margin=(60, 16, 66, 84))  # fmt: skip
     return figure.update_layout(clickmode="event+select", dragmode="zoom")

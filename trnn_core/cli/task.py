@@ -21,6 +21,7 @@ NICE = 10  # pages and other people come first
 # kind -> the module whose `run(context)` does it, and how long its process stays for the next one, in seconds.
 TASKS: dict[str, tuple[str, float]] = {
     "backtest": ("trnn_core.evaluation.task", 60.0),
+    "tune": ("trnn_core.training.tuning_task", 30.0),
     "explain": ("trnn_core.insight.task", 600.0),  # warm, so that a second question is answered at once
     "influence": ("trnn_core.insight.task", 30.0),
     "import": ("trnn_core.cli.import_task", 120.0),

@@ -7,10 +7,12 @@ import json
 import os
 import signal
 import sys
+from datetime import datetime
 from pathlib import Path
 from types import FrameType
 
 from trnn_core.data.readers import read_series
+from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.training import jobs
 from trnn_core.training.config import Recipe
@@ -31,6 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], dest="settings", help="change a setting, e.g. --set train.epochs=50 --set model.hidden_shape=14,14,4")  # fmt: skip
     parser.add_argument("--resume", metavar="RUN", help="go on with a run exactly where it was left")
     parser.add_argument("--queue", action="store_true", help="hand the run to the worker and return at once")
+    parser.add_argument("--seeds", type=int, metavar="N", help="train the recipe N times, from its seed and the ones after, side by side")  # fmt: skip
+    parser.add_argument("--workers", type=int, help="processes for --seeds (as many as processors)")
+    parser.add_argument(
+        "--cluster", help="address of a Dask scheduler for --seeds; its workers must see the folder of runs"
+    )
     parser.add_argument("--run-id", help="the new run's id (default: date, time and a few random letters)")
     parser.add_argument("--name", help="the new run's name, as people will see it")
     parser.add_argument("--tag", action="append", default=[], help="a tag for the new run; may be repeated")
@@ -66,6 +73,8 @@ def _run_together(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     store = RunStore(args.runs)
+    if args.seeds is not None:
+        return _run_seeds(store, args)
     found = _resumed(store, args) if args.resume else _created(store, args)
     if args.queue:
         jobs.ensure_worker(store)
@@ -81,17 +90,41 @@ def _created(store: RunStore, args: argparse.Namespace) -> Run:
         raise TRNNError("A training needs data: give --data X.npz, or --resume RUN to go on with a run.")
     if args.preset and args.recipe:
         raise TRNNError("Give either --preset or --recipe, not both; single settings can be changed with --set.")
-    recipe = read_recipe(Path(args.recipe)) if args.recipe else preset(args.preset or "recommended")
-    series = read_series(args.data)
-    expected = recipe.data.fingerprint
-    if expected and expected != series.fingerprint:
-        print(f"Note: the recipe was made on other data ({expected[:12]}...) than {args.data} ({series.fingerprint[:12]}...).", file=sys.stderr)  # fmt: skip
-    recipe = changed(recipe, args.settings).changed(**{"data.path": str(args.data)})
+    recipe, series = _asked(args)
     state = "queued" if args.queue else "paused"  # a worker takes what is queued; this one is ours
     found = store.create(recipe, series, run_id=args.run_id, name=args.name, tags=args.tag, state=state)
     if args.queue:
         jobs.add_ticket(store, found.run_id)
     return found
+
+
+def _asked(args: argparse.Namespace) -> tuple[Recipe, RelationalSeries]:
+    """The settings and the data of a new run."""
+    recipe = read_recipe(Path(args.recipe)) if args.recipe else preset(args.preset or "recommended")
+    series = read_series(args.data)
+    expected = recipe.data.fingerprint
+    if expected and expected != series.fingerprint:
+        print(f"Note: the recipe was made on other data ({expected[:12]}...) than {args.data} ({series.fingerprint[:12]}...).", file=sys.stderr)  # fmt: skip
+    return changed(recipe, args.settings).changed(**{"data.path": str(args.data)}), series
+
+
+def _run_seeds(store: RunStore, args: argparse.Namespace) -> int:
+    if args.queue or args.resume or args.run_id or not args.data or (args.preset and args.recipe):
+        raise TRNNError("--seeds makes new runs here and now: give --data and either --preset or --recipe, and leave out --queue, --resume and --run-id.")  # fmt: skip
+    from trnn_core.training.ensembles import make_seeds, spread, train_seeds
+    from trnn_core.training.executors import open_executor
+
+    recipe, series = _asked(args)
+    name = args.name or f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    runs = make_seeds(store, recipe, series, args.seeds, name, args.tag)
+    with open_executor(args.cluster, workers=args.workers) as executor:
+        results = train_seeds(store, runs, executor, lambda n, r: print(f"{n}/{len(runs)} {r['run_id']}: {r['state']}", file=sys.stderr))  # fmt: skip
+    found = spread(results)
+    if args.json:
+        print(json.dumps({"runs": results, "spread": found}, indent=1))
+    else:
+        print(f"{len(runs)} seeds, mean and standard deviation: " + ", ".join(f"{k} {m:.5g} ± {s:.2g}" for k, (m, s) in found.items()))  # fmt: skip
+    return 0 if all(r["state"] in ("finished", "stopped") for r in results) else 1
 
 
 def _resumed(store: RunStore, args: argparse.Namespace) -> Run:

@@ -15,6 +15,7 @@ import numpy as np
 from trnn_core.errors import TRNNError
 
 Parameters = dict[str, np.ndarray]
+BLOCK_CELLS = 20_000_000  # fitted at once, in double precision
 
 NAMES: dict[str, str] = {
     "none": "the values as they are",
@@ -98,9 +99,12 @@ def fit_transform(name: str, values: np.ndarray, observed: np.ndarray | None = N
 
     A series without spread in training keeps the scale 1, one without any observation the centre 0.
     """
+    if np.ndim(values) < 2 or len(values) == 0:
+        raise TRNNError(f"A transform is fitted on at least one period of series. Got an array of shape {np.shape(values)}.")  # fmt: skip
+    n_rows = max(1, BLOCK_CELLS * np.shape(values)[1] // np.size(values))
+    if n_rows < np.shape(values)[1] and "normal scores" not in _step_names(name):
+        return _fit_in_parts(name, values, observed, n_rows)
     x = np.asarray(values, dtype=np.float64)
-    if x.ndim < 2 or len(x) == 0:
-        raise TRNNError(f"A transform is fitted on at least one period of series. Got an array of shape {x.shape}.")
     if observed is not None:
         x = np.where(observed, x, np.nan)
     steps: list[tuple[str, Parameters]] = []
@@ -109,6 +113,18 @@ def fit_transform(name: str, values: np.ndarray, observed: np.ndarray | None = N
         x = _FORWARD[step](x, parameters)
         steps.append((step, parameters))
     return Transform(name, x.shape[1:], tuple(steps))
+
+
+def _fit_in_parts(name: str, values: np.ndarray, observed: np.ndarray | None, n_rows: int) -> Transform:
+    """The same, some senders at a time: every series has its own parameters, and a large set is not held twice over."""
+    parts = []
+    for start in range(0, values.shape[1], n_rows):
+        some = (slice(None), slice(start, start + n_rows))
+        parts.append(fit_transform(name, values[some], None if observed is None else observed[some]))
+    steps = []
+    for i, (step, first) in enumerate(parts[0].steps):
+        steps.append((step, {key: np.concatenate([p.steps[i][1][key] for p in parts]) for key in first}))
+    return Transform(name, values.shape[1:], tuple(steps))
 
 
 def _step_names(name: str) -> list[str]:

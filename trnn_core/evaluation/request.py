@@ -8,7 +8,7 @@ from typing import Any
 
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import RUN_NETWORK, names
-from trnn_core.evaluation.protocol import Protocol
+from trnn_core.evaluation.protocol import MIN_ORIGINS, Protocol
 from trnn_core.training.recipes import plain
 from trnn_core.training.runs import Run
 
@@ -23,6 +23,7 @@ _COSTS = {
     "network": 60, "recommended": 240,
 }  # fmt: skip
 _ORIGIN_SECONDS = 0.05
+_LEARN = 62  # periods that the networks need before the first origin
 _REFERENCE_CELLS, _REFERENCE_PERIODS = 25 * 25 * 4, 548
 
 
@@ -77,17 +78,38 @@ class BacktestRequest:
             raise TRNNError(f"A backtest must name its data, models and protocol. Got something else ({e}).") from e
 
 
-def part_costs(model: str, shape: Sequence[int], horizon: int) -> tuple[float, float]:
-    """Seconds to fit a model and to score one origin, roughly."""
+def usual_protocol(n_periods: int) -> Protocol:
+    """The last tenth, at least 50 periods; fewer where the series is short, so that enough is left to learn from.
+
+    >>> [len(usual_protocol(n).origins(n)) for n in (548, 120, 80)]
+    [55, 40, 18]
+    """
+    return Protocol(min_origins=max(2, min(MIN_ORIGINS, n_periods // 3, n_periods - _LEARN)))
+
+
+def fast_first(models: Sequence[str]) -> list[str]:
+    """The quick ones first, so that something is seen soon; the same models are then the same request in any order."""
+    return sorted(set(models), key=lambda name: (_COSTS.get(name, 10), name))
+
+
+def part_costs(
+    model: str, shape: Sequence[int], horizon: int, network_seconds: float | None = None
+) -> tuple[float, float]:
+    """Seconds to fit a model and to score one origin, roughly; `network_seconds` is what the run's training took."""
     periods, size = shape[0], shape[1] * shape[2] * shape[3] / _REFERENCE_CELLS
-    return _COSTS.get(model, 10) * size * periods / _REFERENCE_PERIODS, _ORIGIN_SECONDS * size * horizon
+    fit = _COSTS.get(model, 10) * size * periods / _REFERENCE_PERIODS
+    if model == RUN_NETWORK and network_seconds:
+        fit = network_seconds + part_costs("persistence", shape, horizon)[0]
+    return fit, _ORIGIN_SECONDS * size * horizon
 
 
-def estimate_seconds(models: Sequence[str], shape: Sequence[int], protocol: Protocol) -> float:
+def estimate_seconds(
+    models: Sequence[str], shape: Sequence[int], protocol: Protocol, network_seconds: float | None = None
+) -> float:
     """About how long a backtest takes on one core."""
     blocks = protocol.blocks(shape[0])
     total = 0.0
     for model in models:
-        fit, origin = part_costs(model, shape, protocol.horizon)
+        fit, origin = part_costs(model, shape, protocol.horizon, network_seconds)
         total += sum(fit + len(block) * origin for block in blocks)
     return total

@@ -39,6 +39,7 @@ class BacktestResult:
     calendar: tuple[str, ...] = ()  # from the first origin to the last period
     period: str = "week"
     kind: str = "count"
+    licence: str = ""  # of the data
 
     @classmethod
     def of(cls, series: RelationalSeries, protocol: Protocol, scores: Mapping[str, BlockScores]) -> BacktestResult:
@@ -56,6 +57,7 @@ class BacktestResult:
             tuple(str(date) for date in series.dates[origins[0] :]),
             series.period,
             series.source.kind,
+            series.source.licence,
         )
 
     def table(self) -> pd.DataFrame:
@@ -88,8 +90,8 @@ class BacktestResult:
             row: dict[str, object] = {"model": model, **mean, "r2": 1 - mean["mse"] / spread if spread > 0 else np.nan}
             for metric in ("mse", "crps"):
                 best = self.best_baseline(metric, horizon, action)
-                row[f"{metric}_skill_persistence"] = self._skill(model, "persistence", metric, horizon, action)
-                row[f"{metric}_skill_best"] = self._skill(model, best, metric, horizon, action)
+                row[f"{metric}_skill_persistence"] = self.skill(model, "persistence", metric, horizon, action)
+                row[f"{metric}_skill_best"] = self.skill(model, best, metric, horizon, action)
                 row[f"p_{metric}"] = self._p_value(model, best, metric, horizon, action)
             row["pit_deviation"] = pit_deviation(scores.pit[horizon - 1, 0] / max(scores.pit_n[horizon - 1, 0], 1))
             row["n_origins"] = int(np.isfinite(self.losses(model, "mse", horizon, action)).sum())
@@ -161,7 +163,8 @@ class BacktestResult:
         }
         return pd.DataFrame(columns | {name: rows[:, 5 + x] for x, name in enumerate(MISS_COLUMNS[5:])})
 
-    def _skill(self, model: str, rival: str | None, metric: str, horizon: int, action: str) -> float:
+    def skill(self, model: str, rival: str | None, metric: str, horizon: int, action: str) -> float:
+        """The share of the rival's loss that the model saves; NaN where the rival was not scored."""
         if rival is None or rival not in self.scores:
             return float("nan")
         mine, theirs = (_nanmean(self.losses(m, metric, horizon, action)) for m in (model, rival))

@@ -25,7 +25,19 @@ from trnn_core.evaluation.tables import summary
 
 WHOLE = "backtest.npz"
 _COMPACT = {"cell_sums": np.float32, "cell_n": np.int32, "table": np.float64}
-_LABELS = ("words", "title", "simulated", "fingerprint", "dates", "actors", "actions", "calendar", "period", "kind")
+_LABELS = (
+    "words",
+    "title",
+    "simulated",
+    "fingerprint",
+    "dates",
+    "actors",
+    "actions",
+    "calendar",
+    "period",
+    "kind",
+    "licence",
+)
 
 
 def result_files(result: BacktestResult) -> dict[str, bytes]:

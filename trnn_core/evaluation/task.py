@@ -38,19 +38,18 @@ class Ledger:
     """How much of a backtest is done, in parts weighed by what they cost, and whether to go on."""
 
     def __init__(self, context: TaskContext, series: RelationalSeries, parts: list[Block], folder: Path):
-        self.context, self.period = context, series.period
+        self.context, self.period, self.series = context, series.period, series
+        self.network_seconds = context.store.get(context.run_id).status().seconds if context.run_id else None
         self.models = list(dict.fromkeys(part.model for part in parts))
-        self.costs = [self._cost(part, series, len(part.origins)) for part in parts]
+        self.costs = [self._cost(part, len(part.origins)) for part in parts]
         self.places = {(part.model, part.origins[0]): n for n, part in enumerate(parts)}
         stored = [(folder / f"{part_name(series, part)}.npz").exists() for part in parts]
         self.done = {n for n, there in enumerate(stored) if there}
-        self.series = series
         self.scored = {m: sum(len(p.origins) for n, p in enumerate(parts) if p.model == m and n in self.done) for m in self.models}  # fmt: skip
         self.origins = sum(len(part.origins) for part in parts) // len(self.models)
 
-    @staticmethod
-    def _cost(part: Block, series: RelationalSeries, scored: int) -> float:
-        fit, origin = part_costs(part.model, series.shape, part.horizon)
+    def _cost(self, part: Block, scored: int) -> float:
+        fit, origin = part_costs(part.model, self.series.shape, part.horizon, self.network_seconds)
         return fit + origin * scored if scored else 0.0
 
     def __call__(self, part: Block, scored: int) -> None:
@@ -58,10 +57,13 @@ class Ledger:
         if self.context.stopping():
             raise Stopped
         place = self.places[part.model, part.origins[0]]
-        known = sum(self.costs[n] for n in self.done) + self._cost(part, self.series, scored)
+        known = sum(self.costs[n] for n in self.done) + self._cost(part, scored)
         number = f"model {self.models.index(part.model) + 1} of {len(self.models)}"
         what = "is being fitted" if not scored else f"{self.scored[part.model] + scored} of {self.origins} {self.period}s scored"  # fmt: skip
-        self.context.progress(min(known / sum(self.costs), 0.999), f"{part.model}: {what} ({number})")
+        total = sum(self.costs)
+        self.context.progress(
+            min(known / total, 0.999), f"{part.model}: {what} ({number})", guess=round(total - known, 1)
+        )
         if scored == len(part.origins):
             self.done.add(place)
             self.scored[part.model] += scored

@@ -35,11 +35,14 @@ def bibtex(material: Material) -> str:
 
 def licence_note(material: Material) -> str:
     """What the reader may do with the data, as far as it is known."""
-    if material.simulated:
+    return licence_words(material.simulated, material.series.source.licence)
+
+
+def licence_words(simulated: bool, licence: str) -> str:
+    if simulated:
         return "Simulated data: free to pass on, as long as it stays marked as simulated."
-    if material.series.source.licence.strip():
-        licence = material.series.source.licence.strip().rstrip(".")
-        return f"Licence of the data: {licence}. Observe it before passing on figures or tables made from the data."
+    if licence.strip():
+        return f"Licence of the data: {licence.strip().rstrip('.')}. Observe it before passing on figures or tables made from the data."  # fmt: skip
     return "The licence of the data was not recorded; look up the terms of its source before passing this on (ICEWS, for example, is for research and education only)."
 
 

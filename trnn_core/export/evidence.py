@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from trnn_core.charts.bars import ranking
 from trnn_core.charts.theme import LIGHT, finish, plain
+from trnn_core.export.backtests import report_blocks
 from trnn_core.export.blocks import Block, Bullets, Chart, Table, Text
 from trnn_core.export.material import Backtest, Material
 from trnn_core.export.pictures import influence_chart
@@ -47,6 +48,8 @@ def _scored(found: dict[str, Any], part: str, m: Material) -> str:
 
 
 def _backtest(m: Material, found: Backtest) -> list[Block]:
+    if found.result is not None:
+        return report_blocks(found.result)
     blocks: list[Block] = [Text(found.protocol or "Rolling origins; the protocol was not kept in words.", "note")]
     board = leaderboard(found)
     blocks.append(Table(board, f"Leaderboard one {m.period} ahead, best first: means over {found.table['origin'].nunique()} origins.", formats=FORMATS))  # fmt: skip
@@ -125,10 +128,17 @@ def explanation(m: Material) -> list[Block]:
     if found is None:
         return [Text("No explanation is stored with this run. The Explain page makes one.", "note")]
     blocks: list[Block] = [Text(f"Read off the trained network: {found.method.rstrip('.')}. Association is not cause.")]
-    for matrix, word, name in ((found.sender, "sending", "sender"), (found.receiver, "receiving", "receiver")):
-        title = f"Influence in {word}"
-        blocks.append(influence_chart(m, matrix, title, "row: who is moved; column: who moves", f"influence-{name}"))
-        blocks.append(Bullets(tuple(_strongest(matrix, found.actors, word))))
+    for place, (matrix, name) in enumerate(((found.sender, "sender"), (found.receiver, "receiver"))):
+        word = {"sender": "sending", "receiver": "receiving"}[name]
+        solid = None if found.solid is None else found.solid[place]
+        grey = "" if solid is None else "; grey: not to be told from noise"
+        blocks.append(influence_chart(m, matrix, f"Influence in {word}", f"1 is a country's own continuation{grey}", f"influence-{name}", solid))  # fmt: skip
+        shown = matrix if solid is None else np.where(solid, matrix, 0.0)
+        blocks.append(Bullets(tuple(_strongest(shown, found.actors, word))))
+    if found.stability:
+        blocks.append(
+            Text(f"Ties in colour are three standard errors or more from zero. Errors: {found.stability}.", "note")
+        )
     return blocks
 
 

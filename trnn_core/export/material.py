@@ -20,6 +20,8 @@ from trnn_core.charts.lines import unit_of
 from trnn_core.charts.order import order_actors, place_actors
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.evaluation.results import BacktestResult
+from trnn_core.evaluation.stored import read_stored
 from trnn_core.export.forecasts import RunForecast
 from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
@@ -34,6 +36,7 @@ class Backtest:
     table: pd.DataFrame
     protocol: str = ""
     dyads: pd.DataFrame | None = None
+    result: BacktestResult | None = None  # all of it, where it was kept
 
     def mean(self, metric: str, horizon: int = 1) -> pd.Series:
         """Mean over origins by model, all actions together."""
@@ -44,12 +47,14 @@ class Backtest:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Who moves whom: row is moved, column moves; (N, N) each."""
+    """Who moves whom: row is moved, column moves; (N, N) each. `solid` says which ties stand out from their errors."""
 
     sender: np.ndarray
     receiver: np.ndarray
     actors: tuple[str, ...]
     method: str
+    solid: tuple[np.ndarray, np.ndarray] | None = None
+    stability: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,9 @@ def read_backtest(run: Run) -> Backtest | None:
         words = str(json.loads(about).get("protocol_in_words", "")) if about else ""
     except (ValueError, AttributeError) as e:
         raise TRNNError(f"{run.folder / 'backtest.json'} cannot be read ({e}); run the backtest again.") from e
-    return Backtest(table, words, _parquet(dyads, run, "backtest.dyads.parquet") if dyads else None)
+    return Backtest(
+        table, words, _parquet(dyads, run, "backtest.dyads.parquet") if dyads else None, read_stored(run.read_checked)
+    )
 
 
 def read_explanation(run: Run) -> Explanation | None:
@@ -130,7 +137,10 @@ def read_explanation(run: Run) -> Explanation | None:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             actors = tuple(str(a) for a in stored["actors"])
-            found = Explanation(stored["sender"], stored["receiver"], actors, str(stored["method"]))
+            kept = set(stored.files)
+            solid = (stored["sender_solid"], stored["receiver_solid"]) if "sender_solid" in kept else None
+            words = str(stored["stability"]) if "stability" in kept else ""
+            found = Explanation(stored["sender"], stored["receiver"], actors, str(stored["method"]), solid, words)
     except Exception as e:  # a zip can break in many ways; all of them mean the same here
         raise TRNNError(f"{run.folder / 'explanation.npz'} cannot be read ({e}); explain the run again.") from e
     if found.sender.shape != (len(actors), len(actors)) or found.receiver.shape != found.sender.shape:

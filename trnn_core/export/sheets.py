@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import math
 import re
+from collections.abc import Sequence
 from datetime import date
 
 import pandas as pd
@@ -39,12 +40,17 @@ def forecast_table(material: Material) -> pd.DataFrame:
 
 def to_excel(sheets: dict[str, pd.DataFrame], material: Material) -> bytes:
     """A workbook with a sheet per table and one on where it came from; dates are dates, names are text."""
+    return workbook(sheets, provenance(material), material.simulated)
+
+
+def workbook(sheets: dict[str, pd.DataFrame], facts: Sequence[str], simulated: bool) -> bytes:
+    """The same for what is not one run's: `facts` say where it came from."""
     out = io.BytesIO()
     with xlsxwriter.Workbook(out, {"in_memory": True, "nan_inf_to_errors": False}) as book:
         names = [SHEET_NAME.sub(" ", name)[:31] for name in sheets]
         for name, table in zip(names, sheets.values(), strict=True):
-            _write_sheet(book, name, table, material.simulated)
-        _write_sheet(book, "About", pd.DataFrame({"About this file": provenance(material)}), material.simulated, 120)
+            _write_sheet(book, name, table, simulated)
+        _write_sheet(book, "About", pd.DataFrame({"About this file": list(facts)}), simulated, 120)
     return out.getvalue()
 
 
@@ -112,11 +118,17 @@ def latex_text(text: object) -> str:
 
 def to_latex(table: Table, material: Material, label: str) -> str:
     """A floating table with booktabs rules, figures to the right, caption with the simulated mark, source below."""
+    source = f"Source: {material.title}. {licence_note(material)}"
+    return latex_table(table, provenance(material), source, material.simulated, label)
+
+
+def latex_table(table: Table, facts: Sequence[str], source: str, simulated: bool, label: str) -> str:
+    """The same for what is not one run's."""
     rows = table.cells()
     figures = [rows[0][i][1] if rows else False for i in range(len(table.frame.columns))]
-    mark = "SIMULATED data. " if material.simulated else ""
+    mark = "SIMULATED data. " if simulated else ""
     lines = [
-        *(f"% {latex_text(fact)}" for fact in provenance(material)),
+        *(f"% {latex_text(fact)}" for fact in facts),
         r"% Needs \usepackage{booktabs} and, for quotation marks, \usepackage[T1]{fontenc}.",
         r"\begin{table}",
         r"\centering",
@@ -129,7 +141,7 @@ def to_latex(table: Table, material: Material, label: str) -> str:
         *(" & ".join(_latex_figure(t) if f else latex_text(t) for t, f in row) + r" \\" for row in rows),
         r"\bottomrule",
         r"\end{tabular}",
-        rf"\par\footnotesize {latex_text(mark + 'Source: ' + material.title + '. ' + licence_note(material))}",
+        rf"\par\footnotesize {latex_text(mark + source)}",
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"

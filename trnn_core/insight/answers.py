@@ -166,11 +166,6 @@ class Outcome:
     def horizon(self) -> int:
         return len(self.dates)
 
-    @property
-    def sure(self) -> np.ndarray:
-        """Where the interval of the difference leaves out zero."""
-        return (self.lower > 0) | (self.upper < 0)
-
 
 @dataclass(frozen=True)
 class Impulse:

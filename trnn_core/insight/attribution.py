@@ -34,11 +34,10 @@ def attribute(view: View, cell: tuple[int, int, int], step: int = 1, origin: int
     last = len(view.series) - 1 if origin is None else origin
     past = view.past(last)
     usual = usual_week(view, last).expand_as(past)
-    ends = _answer(view, torch.stack([usual, past]), cell, step)
-    start, end = (float(x) for x in ends.detach())
+    start, end = (float(x) for x in view.cell_levels(torch.stack([usual, past]), cell, step, last).detach())
     found = np.zeros(tuple(past.shape))
     for n_points in _POINTS:
-        found = _integrate(view, usual, past, cell, step, n_points)
+        found = _integrate(view, (usual, past), cell, (step, last), n_points)
         if abs(found.sum() - (end - start)) <= 0.7 * TOLERANCE * max(abs(end - start), NOTHING):
             break
     values = view.values(np.array([start, end]))
@@ -62,19 +61,17 @@ def usual_week(view: View, last: int, n_periods: int = USUAL_PERIODS) -> Tensor:
     return torch.from_numpy(mean).to(view.past(last).dtype)
 
 
-def _answer(view: View, pasts: Tensor, cell: tuple[int, int, int], step: int) -> Tensor:
-    i, j, k = cell
-    return view.levels(pasts, step)[:, step - 1, i, j, k]
-
-
-def _integrate(view: View, usual: Tensor, past: Tensor, cell: tuple[int, int, int], step: int, n_points: int) -> np.ndarray:  # fmt: skip
+def _integrate(
+    view: View, ends: tuple[Tensor, Tensor], cell: tuple[int, int, int], when: tuple[int, int], n_points: int
+) -> np.ndarray:
+    usual, past = ends
     nodes, weights = np.polynomial.legendre.leggauss(n_points)
     places, weights = (nodes + 1) / 2, weights / 2
     mean = np.zeros(tuple(past.shape))
     for part in np.array_split(np.arange(n_points), -(-n_points // _AT_ONCE)):
         share = torch.from_numpy(places[part]).to(past.dtype)[:, None, None, None, None]
         path = (usual + share * (past - usual)).requires_grad_(True)
-        (gradient,) = torch.autograd.grad(_answer(view, path, cell, step).sum(), path)
+        (gradient,) = torch.autograd.grad(view.cell_levels(path, cell, *when).sum(), path)
         mean += np.tensordot(weights[part], gradient.numpy().astype(np.float64), axes=1)
     return mean * (past - usual).numpy()
 

@@ -6,7 +6,6 @@ Dimension letters: O origins, H steps ahead, N actors, K actions.
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import Impulse
@@ -18,7 +17,6 @@ HORIZON = 8
 LEVEL = 0.9
 
 
-@torch.no_grad()
 def impulse_response(view: View, cell: tuple[int, int, int], size: float, horizon: int = HORIZON, n_origins: int = N_ORIGINS) -> Impulse:  # fmt: skip
     """Add `size` events to one cell of the last week known, at each of the recent origins, and see what differs."""
     i, j, k = cell
@@ -29,21 +27,16 @@ def impulse_response(view: View, cell: tuple[int, int, int], size: float, horizo
     if not 1 <= horizon <= 52:
         raise TRNNError(f"The horizon must be from 1 to 52 periods. Got {horizon} instead.")
     origins = recent_origins(view, n_origins)
-    answers, gaps = [], []
-    for part in np.array_split(origins, -(-len(origins) // 13)):
-        before = torch.stack([view.past(int(t)) for t in part])
-        after = before.clone()
-        now = before[:, -1, i, j, k]
-        after[:, -1, i, j, k] = torch.log1p((torch.expm1(now) + size).clamp_min(0.0)) if view.series.source.kind == "count" else now + size  # fmt: skip
-        levels = view.levels(torch.cat([after, before]), horizon).numpy().astype(np.float64)
-        values = view.values(levels)
-        answers.append(values[: len(part)] - values[len(part) :])
-        gaps.append(levels[: len(part)] - levels[len(part) :])
-    each = np.concatenate(answers)
+    before = np.stack([view.past(int(t))[-1].numpy() for t in origins]).astype(np.float64)  # (O, N, N, K)
+    after = before.copy()
+    now = before[:, i, j, k]
+    after[:, i, j, k] = np.log1p(np.maximum(np.expm1(now) + size, 0.0)) if view.series.source.kind == "count" else now + size  # fmt: skip
+    levels = [view.answers(origins, last, horizon) for last in (after, before)]
+    each, gap = view.values(levels[0]) - view.values(levels[1]), levels[0] - levels[1]
     if not view.series.source.diagonal:
         each[:, :, np.arange(each.shape[2]), np.arange(each.shape[2])] = 0.0  # nobody acts towards itself here
     lower, upper = np.quantile(each, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return Impulse(cell, size, each.mean(axis=0), lower, upper, np.concatenate(gaps).mean(axis=0), len(origins))
+    return Impulse(cell, size, each.mean(axis=0), lower, upper, gap.mean(axis=0), len(origins))
 
 
 def typical_size(view: View, cell: tuple[int, int, int]) -> float:

@@ -61,7 +61,7 @@ def recent_origins(view: View, n_periods: int = RECENT) -> np.ndarray:
 
 
 def jacobian_by_period(
-    view: View, origins: np.ndarray, size: float = SIZE, seed: int = 0, progress: Progress = silent
+    view: NetworkView, origins: np.ndarray, size: float = SIZE, seed: int = 0, progress: Progress = silent
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Per period, how the forecast answers when one actor's acts of the last week are moved: (O, N, N) twice and (O, K, K).
 
@@ -104,7 +104,7 @@ def jacobian_by_period(
 
 
 def jacobian_influence(
-    view: View, origins: np.ndarray | None = None, size: float = SIZE, seed: int = 0, progress: Progress = silent
+    view: NetworkView, origins: np.ndarray | None = None, size: float = SIZE, seed: int = 0, progress: Progress = silent
 ) -> Influence:
     """The mean of `jacobian_by_period` over recent periods."""
     origins = recent_origins(view) if origins is None else origins
@@ -116,11 +116,11 @@ def jacobian_words(view: View, n_periods: int) -> str:
     return f"input-output Jacobian of the forecast by last {view.series.period}'s acts, mean over the {n_periods} most recent {view.series.period}s, in usual variations of each relation"
 
 
-def mltr_influence(series: RelationalSeries) -> Influence:
+def mltr_influence(series: RelationalSeries, fitted: JointMLTR | None = None) -> Influence:
     """Hoff's B1, B2, B3, fitted on the same periods: the multilinear regression of normal scores on the week before."""
-    fitted = JointMLTR().fit(series).coefficients(1)[0]
-    assert isinstance(fitted, Multilinear)
-    turned = [m * (1.0 if np.trace(m) >= 0 else -1.0) for m in fitted.factors[:3]]
+    found = (fitted or JointMLTR().fit(series)).coefficients(1)[0]
+    assert isinstance(found, Multilinear)
+    turned = [m * (1.0 if np.trace(m) >= 0 else -1.0) for m in found.factors[:3]]
     return Influence.of(turned, f"Hoff's multilinear regression, B1, B2, B3, on {len(series)} {series.period}s")
 
 

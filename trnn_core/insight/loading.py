@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from trnn_core.data.windows import split_periods
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import Influence, InfluenceSet, scale_matrix
+from trnn_core.insight.dyad_view import DyadView
 from trnn_core.insight.influence import (
     Progress,
     jacobian_by_period,
@@ -19,8 +21,10 @@ from trnn_core.insight.influence import (
 from trnn_core.insight.library import weights_of
 from trnn_core.insight.stability import Stability, from_data, over_trainings, retrain
 from trnn_core.insight.view import NetworkView, View
+from trnn_core.models.baselines.mltr import JointMLTR
+from trnn_core.models.recommended import Recommended
 from trnn_core.training.recorder import add_results
-from trnn_core.training.restore import load_network
+from trnn_core.training.restore import load_forecaster, load_network
 from trnn_core.training.runs import ENDED, Run
 from trnn_core.training.store import RunStore
 
@@ -35,19 +39,28 @@ def load_view(store: RunStore | str | Path, run: Run | str) -> View:
 @lru_cache(maxsize=2)
 def _view(root: str, run_id: str, weights: str) -> View:
     store = RunStore(root)
-    return NetworkView(*load_network(store, store.get(run_id)))
+    run = store.get(run_id)
+    if run.recipe.model.network == "tensor":
+        return NetworkView(*load_network(store, run))
+    model, series = load_forecaster(store, run)
+    assert isinstance(model, Recommended)
+    data = run.recipe.data
+    return DyadView(model, series, split_periods(len(series), data.validation, data.test).train.stop)
 
 
 def explain_influence(view: View, progress: Progress = silent, members: list[Influence] | None = None) -> InfluenceSet:
     """Influence three ways, with standard errors from the data, or from further trainings where there are any."""
+    if not isinstance(view, NetworkView):
+        raise TRNNError("This model shares one set of weights among all pairs of countries, so it knows no ties between particular ones. Train a tensorial network (the preset quick) to see who moves whom.")  # fmt: skip
     origins = recent_origins(view)
     by_period = jacobian_by_period(view, origins, progress=lambda done, what: progress(0.7 * done, what))
     found = Influence.of((m.mean(axis=0) for m in by_period), jacobian_words(view, len(origins)))
     learnt = view.series.select(periods=slice(0, view.unseen))
     progress(0.75, "Hoff's regression on the same weeks")
-    regression = mltr_influence(learnt)
+    fitted = JointMLTR().fit(learnt)
+    regression = mltr_influence(learnt, fitted)
     progress(0.85, "standard errors")
-    stability: Stability = over_trainings(members) if members else from_data(learnt, by_period, found)
+    stability: Stability = over_trainings(members) if members else from_data(learnt, fitted, by_period, found)
     errors = []
     for matrix, error in zip(found.parts(), (stability.sender, stability.receiver, stability.action), strict=True):
         largest = abs(float(matrix.flat[abs(matrix).argmax()])) or 1.0

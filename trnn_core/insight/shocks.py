@@ -89,8 +89,9 @@ def plant(past: np.ndarray, shocks: Sequence[Shock], series: RelationalSeries, r
             raise TRNNError(f"This network reads the last {min(reach, len(past))} {series.period}s only, from {dates[-min(reach, len(past))]}. A shock in {shock.date} would change nothing.")  # fmt: skip
         row = changed[len(past) - 1 - back, series.actors.index(shock.source), series.actors.index(shock.target)]
         chosen = slice(None) if shock.action == ALL else series.actions.index(shock.action)
-        moved = {"+": row[chosen] + shock.amount, "-": row[chosen] - shock.amount, "=": row[chosen] * 0 + shock.amount, "x": row[chosen] * shock.amount}[shock.how]  # fmt: skip
-        row[chosen] = np.maximum(moved, 0.0) if series.source.kind == "count" else moved
+        now = np.nan_to_num(row[chosen])  # a cell that was not observed starts from nothing
+        moved = {"+": now + shock.amount, "-": now - shock.amount, "=": now * 0 + shock.amount, "x": now * shock.amount}[shock.how]  # fmt: skip
+        row[chosen] = np.maximum(np.round(moved), 0.0) if series.source.kind == "count" else moved
     return changed
 
 

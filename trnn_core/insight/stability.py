@@ -6,7 +6,7 @@ data       without training: the standard errors of Hoff's regression on the sam
 retrained  three further networks, each taught without another third of the training weeks and from another seed
            (a delete-a-third jackknife): noise in the data and in the training both show.
 
-A tie is *solid* when it lies two standard errors or more from zero, else it is drawn grey.
+A tie is *solid* when it lies three standard errors or more from zero, else it is drawn grey.
 Dimension letters: O periods, S networks, N actors.
 """
 
@@ -29,7 +29,7 @@ from trnn_core.training.config import Recipe
 from trnn_core.training.trainer import fit
 
 N_PARTS = 3
-SOLID = 2.0  # standard errors
+SOLID = 3.0  # standard errors: with hundreds of ties, two would let dozens of accidents through
 _BLOCK = 4  # neighbouring weeks are alike: drawn together
 _DRAWS = 400
 
@@ -49,7 +49,7 @@ class Stability:
         return cls(sender, receiver, action, words)
 
     def solid(self, influence: Influence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Which ties are two standard errors or more from zero."""
+        """Which ties are three standard errors or more from zero."""
         pairs = zip(influence.parts(), (self.sender, self.receiver, self.action), strict=True)
         sender, receiver, action = (np.abs(m) >= SOLID * np.maximum(se, 1e-12) for m, se in pairs)
         return sender, receiver, action
@@ -68,9 +68,10 @@ def over_weeks(by_period: tuple[np.ndarray, ...], period: str = "week", seed: in
     return Stability.of(found, f"over {n} recent {period}s drawn again in blocks: how much the influence depends on the {period}s looked at, not on the training")  # fmt: skip
 
 
-def from_data(series: RelationalSeries, by_period: tuple[np.ndarray, ...], influence: Influence) -> Stability:
+def from_data(
+    series: RelationalSeries, fitted: JointMLTR, by_period: tuple[np.ndarray, ...], influence: Influence
+) -> Stability:
     """Standard errors of the regression, brought to the scale of the influence, joined with those over weeks."""
-    fitted = JointMLTR().fit(series)
     weeks = over_weeks(by_period, series.period)
     found = []
     for mode, (matrix, week) in enumerate(zip(influence.parts(), (weeks.sender, weeks.receiver, weeks.action), strict=True)):  # fmt: skip

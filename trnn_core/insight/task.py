@@ -12,7 +12,7 @@ from trnn_core.insight.answers import pack
 from trnn_core.insight.attribution import attribute
 from trnn_core.insight.impulse import impulse_response
 from trnn_core.insight.loading import explain_run, load_view
-from trnn_core.insight.scenario import run_scenario
+from trnn_core.insight.scenario import HORIZON, run_scenario
 from trnn_core.insight.shocks import Shock
 from trnn_core.insight.unusual import find_unusual
 from trnn_core.insight.view import View
@@ -42,6 +42,9 @@ def answer(view: View, question: str, asked: dict[str, Any]) -> bytes:
     """One question to a view; the answer packed."""
     if question == "warm":
         return json.dumps({"reach": view.reach}).encode()
+    if question == "ready":  # learn the spread around forecasts, so that the first scenario need not wait for it
+        view.forecaster.forecast(view.series, HORIZON)
+        return b"{}"
     if question == "attribution":
         return pack(attribute(view, _cell(view, asked), int(asked["step"])))
     if question == "scenario":
@@ -50,7 +53,7 @@ def answer(view: View, question: str, asked: dict[str, Any]) -> bytes:
         return pack(impulse_response(view, _cell(view, asked), float(asked["size"]), int(asked["horizon"])))
     if question == "unusual":
         return pack(find_unusual(view))
-    raise TRNNError(f"A question must be warm, attribution, scenario, impulse, unusual, influence or retrain. Got {question!r:.40} instead.")  # fmt: skip
+    raise TRNNError(f"A question must be warm, ready, attribution, scenario, impulse, unusual, influence or retrain. Got {question!r:.40} instead.")  # fmt: skip
 
 
 def _cell(view: View, asked: dict[str, Any]) -> tuple[int, int, int]:

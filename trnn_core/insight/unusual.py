@@ -2,8 +2,8 @@
 
 The measure, week by week, from one-step errors e = level observed - level forecast of every relation:
 
-    z    =  e / s          s: root mean square of that relation's own errors in the 104 weeks before, not below half of
-                           the root mean square over all relations of the same action
+    z    =  e / s          s: root mean square of that relation's own errors in the 104 weeks before, together with 26
+                           weeks' worth of the mean over all relations of the same action
     S    =  log of the mean of z^2 over all relations (z kept within +-8)
     surprise = (S - median) / (1.4826 MAD)      over the S of the 104 weeks before
 
@@ -17,28 +17,22 @@ Dimension letters: W weeks, N actors, K actions.
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from trnn_core.insight.answers import Unusual
 from trnn_core.insight.view import View
 
 MEMORY, FIRST = 104, 26
+SHRINK = 26  # weeks' worth of the common error that every relation's own is mixed with
 _FAR = 8.0
-_BLOCK = 32
 N_CELLS = 12  # relations named per week
 
 
-@torch.no_grad()
 def find_unusual(view: View) -> Unusual:
     """Look at every week that can be forecast from the weeks before it."""
     first = min(max(view.reach, 2), len(view.series) - 1)
     weeks = np.arange(first, len(view.series))
     counts = view.series.source.kind == "count"
-    expected = []
-    for part in np.array_split(weeks, -(-len(weeks) // _BLOCK)):
-        pasts = torch.stack([view.past(int(t) - 1) for t in part])
-        expected.append(view.levels(pasts)[:, 0].numpy().astype(np.float64))
-    level = np.concatenate(expected)
+    level = view.expected(weeks)
     values = np.asarray(view.series.values[weeks], dtype=np.float64)
     seen = view.series.observed[weeks].copy()
     if not view.series.source.diagonal:
@@ -81,9 +75,10 @@ def standardise(errors: np.ndarray, seen: np.ndarray) -> np.ndarray:
     number = np.concatenate([np.zeros((1, *errors.shape[1:])), np.cumsum(seen, axis=0)])
     ends = np.maximum(np.arange(len(errors)), min(FIRST, len(errors)))
     starts = np.maximum(ends - MEMORY, 0)
-    own = (total[ends] - total[starts]) / np.maximum(number[ends] - number[starts], 1)
-    pooled = own.sum(axis=(1, 2), keepdims=True) / np.maximum((number[ends] > number[starts]).sum(axis=(1, 2), keepdims=True), 1)  # fmt: skip
-    size = np.sqrt(np.maximum(own, 0.25 * pooled))
+    n = number[ends] - number[starts]
+    own = (total[ends] - total[starts]) / np.maximum(n, 1)
+    pooled = own.sum(axis=(1, 2), keepdims=True) / np.maximum((n > 0).sum(axis=(1, 2), keepdims=True), 1)
+    size = np.sqrt((n * own + SHRINK * pooled) / (n + SHRINK))
     return np.where(seen & (size > 0), errors / np.where(size > 0, size, 1.0), 0.0)
 
 

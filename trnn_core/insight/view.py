@@ -21,63 +21,52 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.insight.curves import LevelCurve
 from trnn_core.insight.slices import LONG_MEMORY, stack_slices
+from trnn_core.models.baselines.base import LevelForecaster
 from trnn_core.models.network import TensorNetwork
 from trnn_core.models.panel import fill_forward
-from trnn_core.training.forecasting import LEVEL, QUANTILES, Errors, validation_errors
+from trnn_core.training.network_forecaster import network_forecaster
 from trnn_core.training.predictor import MEMORY, Predictor
 from trnn_core.training.prepare import COUNT_LIKELIHOODS, Prepared
 
+_AT_ONCE = 32  # histories looked at together
 Nudge = Callable[[np.ndarray, float], np.ndarray]
 
 
 class View(Protocol):
     """What a model must offer to be questioned.
 
-    series    what it was trained on
-    reach     how many past periods enter a forecast
-    unseen    the first period that it did not learn from
+    series      what it was trained on
+    forecaster  the same model, with the distributions around its levels
+    reach       how many past periods can be changed to some effect
+    unseen      the first period that it did not learn from
     """
 
     series: RelationalSeries
+    forecaster: LevelForecaster
     reach: int
     unseen: int
 
     @property
     def unit(self) -> str: ...
 
-    def past(self, origin: int | None = None) -> Tensor:
-        """Levels (T, N, N, K) of the `reach` periods up to the origin (the last period), gaps filled."""
+    def past(self, origin: int) -> Tensor:
+        """Levels (T, N, N, K) of the `reach` periods up to the origin, gaps filled."""
         ...
 
-    def levels(self, past: Tensor, horizon: int = 1, errors: Tensor | None = None) -> Tensor:
-        """(B, T, N, N, K) -> expected levels (B, H, N, N, K); each step is read as if it had happened.
-
-        errors (B, H, N, N, K), on the model's own scale, are added to what is read as having happened and is answered.
-        """
+    def cell_levels(self, pasts: Tensor, cell: tuple[int, int, int], step: int, origin: int) -> Tensor:
+        """Pasts (B, T, N, N, K) -> the expected level of one cell `step` periods ahead, (B,), differentiable."""
         ...
 
-    def intervals(self, pasts: Tensor, horizon: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Expected events (or values) and the 90 % interval, (B, H, N, N, K) each, as the run's own forecast gives them."""
+    def answers(self, origins: np.ndarray, last: np.ndarray, horizon: int) -> np.ndarray:
+        """Expected levels (O, H, N, N, K) when the period of each origin had the levels `last` (O, N, N, K) instead."""
         ...
 
-    def past_errors(self) -> np.ndarray | None:
-        """One-step errors (E, N, N, K) of periods not learnt from, on the model's own scale; None where there are none."""
+    def expected(self, weeks: np.ndarray) -> np.ndarray:
+        """Expected levels (W, N, N, K) of some periods, each from the periods before it."""
         ...
 
     def values(self, levels: np.ndarray) -> np.ndarray:
         """From levels to counts, values or probabilities."""
-        ...
-
-    def spread(self) -> np.ndarray:
-        """The usual variation (N, N, K) of each cell's level over the periods learnt from; 0 where it never moves."""
-        ...
-
-    def nudger(self, pasts: Tensor) -> Nudge:
-        """How the period after each past (B, T, N, N, K) answers when its last one is moved up and down.
-
-        The function given back takes directions (B, N, N, K) and a size, both in usual variations of each cell on the
-        model's own scale, and answers in usual variations per unit, (B, N, N, K).
-        """
         ...
 
 
@@ -94,7 +83,7 @@ class NetworkView:
         self.length = prepared.data.window + MEMORY * (prepared.data.design == "single-series")
         slow = any(parse_slice(s).time in LONG_MEMORY for s in prepared.data.slices)
         self.reach = self.length + warm_up(prepared.data.slices) + MEMORY * slow
-        self._tables: dict[int, list[Errors]] = {}
+        self.forecaster: LevelForecaster = network_forecaster(network, prepared)
         self.look_at(prepared.series)
 
     def look_at(self, series: RelationalSeries) -> None:
@@ -109,57 +98,59 @@ class NetworkView:
             return "probability of any event"
         return f"events per {self.series.period}" if self.counts else "value"
 
-    def past(self, origin: int | None = None) -> Tensor:
-        last = len(self.series) - 1 if origin is None else origin
-        if not self.length - 1 <= last < len(self.series):
-            raise TRNNError(f"A forecast must start after period {self.length} to {len(self.series)} of the series. Got period {last + 1} instead.")  # fmt: skip
-        rows = np.maximum(np.arange(last + 1 - self.reach, last + 1), 0)  # the first period stands for all before it
+    def past(self, origin: int) -> Tensor:
+        if not self.length - 1 <= origin < len(self.series):
+            raise TRNNError(f"A forecast must start after period {self.length} to {len(self.series)} of the series. Got period {origin + 1} instead.")  # fmt: skip
+        rows = np.maximum(
+            np.arange(origin + 1 - self.reach, origin + 1), 0
+        )  # the first period stands for all before it
         return torch.from_numpy(self._levels[rows]).to(self.dtype)
 
-    def levels(self, past: Tensor, horizon: int = 1, errors: Tensor | None = None) -> Tensor:
-        return self._to_level(self.points(past, horizon, errors))
+    def cell_levels(self, pasts: Tensor, cell: tuple[int, int, int], step: int, origin: int) -> Tensor:
+        i, j, k = cell
+        return self.levels(pasts, step)[:, step - 1, i, j, k]
 
-    def points(self, past: Tensor, horizon: int, errors: Tensor | None = None) -> Tensor:
+    @torch.no_grad()
+    def answers(self, origins: np.ndarray, last: np.ndarray, horizon: int) -> np.ndarray:
+        found = []
+        for part in np.array_split(np.arange(len(origins)), -(-len(origins) // _AT_ONCE)):
+            pasts = torch.stack([self.past(int(t)) for t in origins[part]])
+            pasts[:, -1] = torch.from_numpy(last[part]).to(self.dtype)
+            found.append(self.levels(pasts, horizon).numpy().astype(np.float64))
+        return np.concatenate(found)
+
+    def expected(self, weeks: np.ndarray) -> np.ndarray:
+        last = np.stack([self._levels[t - 1] for t in weeks])
+        return self.answers(weeks - 1, last, 1)[:, 0]
+
+    def levels(self, past: Tensor, horizon: int = 1) -> Tensor:
+        """(B, T, N, N, K) -> expected levels (B, H, N, N, K); each step is read as if it had happened."""
+        return self._to_level(self.points(past, horizon))
+
+    def points(self, past: Tensor, horizon: int) -> Tensor:
         """The same on the model's own scale."""
         seen, answers = self._seen(past.shape[1]), []
-        for h in range(horizon):
+        for _ in range(horizon):
             point = self._point(past, seen)
-            if errors is not None:
-                point = point + errors[:, h]
             answers.append(point)
             past = torch.cat([past[:, 1:], self._as_history(self._to_level(point), past)[:, None]], dim=1)
             seen = torch.cat([seen[1:], torch.ones_like(seen[:1])])
         return torch.stack(answers, dim=1)
 
-    @torch.no_grad()
-    def intervals(self, pasts: Tensor, horizon: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        tables = self._error_tables(horizon)
-        points = self.points(pasts, horizon).numpy().astype(np.float64)
-        parts = [outcomes_around(self.predictor, table, points[:, h]) for h, table in enumerate(tables)]
-        mean, lower, upper = (np.stack([part[i] for part in parts], axis=1) for i in range(3))
-        return mean, lower, upper
-
-    def past_errors(self) -> np.ndarray | None:
-        p = self.prepared
-        if p.likelihood == "cross_entropy" or not len(p.split.validation):
-            return None
-        targets, point = self.predictor.one_step("validation")
-        errors = self.predictor.to_scale(self.series.values[targets].astype(np.float64)) - point
-        return np.where(p.mask.numpy()[targets], np.nan_to_num(errors), 0.0)
-
-    def _error_tables(self, horizon: int) -> list[Errors]:
-        if horizon not in self._tables:
-            self._tables[horizon] = validation_errors(self.predictor, horizon)[0]
-        return self._tables[horizon]
-
     def values(self, levels: np.ndarray) -> np.ndarray:
         return np.expm1(levels) if self.counts and self.prepared.likelihood != "cross_entropy" else np.asarray(levels)
 
     def spread(self) -> np.ndarray:
+        """The usual variation (N, N, K) of each cell's level over the periods learnt from; 0 where it never moves."""
         return self._levels[: self.unseen].std(axis=0)
 
     @torch.no_grad()
     def nudger(self, pasts: Tensor) -> Nudge:
+        """How the period after each past (B, T, N, N, K) answers when its last one is moved up and down.
+
+        The function given back takes directions (B, N, N, K) and a size, both in usual variations of each cell on the
+        network's own scale, and answers in usual variations per unit, (B, N, N, K).
+        """
         z, seen, usual = self.curve.forward(pasts), self._seen(pasts.shape[1]), self._own_spread
         # Only the last period is moved: what the network made of the ones before is computed once.
         before = self._inputs(z, self.curve.value(pasts), seen)[:, -self.length : -1]
@@ -214,15 +205,3 @@ class NetworkView:
             return level
         own = torch.eye(level.shape[1], dtype=torch.bool)[None, :, :, None]
         return torch.where(own, past[:, -1], level)
-
-
-def outcomes_around(
-    predictor: Predictor, table: Errors, point: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, lower and upper end of the outcomes around points (B, N, N, K), as `training/forecasting.py` stores them."""
-    around = table.at(point)  # (quantiles, B, N, N, K)
-    outcomes = np.stack([predictor.to_values(z) for z in around])
-    lower, upper = (outcomes[np.argmin(np.abs(table.levels - q))] for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    if predictor.scale == "probability":
-        return predictor.to_values(point), lower, upper
-    return outcomes[np.isin(table.levels, QUANTILES)].mean(axis=0), lower, upper

@@ -112,7 +112,7 @@ def say_tie(row: Any, part: str) -> str:
 
 
 def effects(found: Outcome, actors: Sequence[str], actions: Sequence[str], step: int | None = None, n: int | None = None) -> pd.DataFrame:  # fmt: skip
-    """Cells by how much the scenario changes them: date, source, target, action, with, without, difference, lower, upper, sure."""
+    """Cells by how much the scenario changes them: date, source, target, action, with, without, difference, lower, upper."""
     steps = range(found.horizon) if step is None else [step]
     tables = []
     for h in steps:
@@ -124,7 +124,7 @@ def effects(found: Outcome, actors: Sequence[str], actions: Sequence[str], step:
                 {
                     "date": found.dates[h], "source": [actors[x] for x in i], "target": [actors[x] for x in j], "action": [actions[x] for x in k],
                     "with": found.changed[0][h][i, j, k], "without": found.usual[0][h][i, j, k], "difference": found.difference[h][i, j, k],
-                    "lower": found.lower[h][i, j, k], "upper": found.upper[h][i, j, k], "sure": found.sure[h][i, j, k],
+                    "lower": found.lower[h][i, j, k], "upper": found.upper[h][i, j, k],
                 }
             )
         )  # fmt: skip
@@ -139,10 +139,9 @@ def say_effect(found: Outcome, actors: Sequence[str], actions: Sequence[str], st
     if abs(row["difference"]) < 0.005:
         return f"In the {period} of {found.dates[step]} the change makes no difference worth naming."
     word = "more" if row["difference"] > 0 else "fewer"
-    sure = "the interval leaves out zero" if row["sure"] else "the interval holds zero, so this is not certain"
     return (
         f"In the {period} of {found.dates[step]} the largest difference is {row['source']} → {row['target']}, {row['action']}: "
-        f"{_number(abs(row['difference']))} {unit} {word} ({_signed(row['lower'])} to {_signed(row['upper'])}; {sure}). "
+        f"{_number(abs(row['difference']))} {unit} {word} on average (90 %: {_signed(row['lower'])} to {_signed(row['upper'])}). "
         f"Over all relations the change adds up to {_signed(total)}."
     )
 
@@ -185,10 +184,12 @@ def moved(found: Unusual, at: int, actors: Sequence[str], actions: Sequence[str]
 def _number(x: float) -> str:
     """A figure without false precision.
 
-    >>> [_number(x) for x in (0.0, 0.034, 0.34, 4.26, 31.7)]
-    ['0', '0.03', '0.34', '4.3', '32']
+    >>> [_number(x) for x in (0.0, 0.034, 0.34, 6.0, 4.26, 31.7)]
+    ['0', '0.03', '0.34', '6', '4.3', '32']
     """
     size = abs(x)
+    if float(x).is_integer():
+        return f"{x:,.0f}"
     return "0" if size < 0.005 else f"{x:.2f}" if size < 1 else f"{x:.1f}" if size < 10 else f"{x:,.0f}"
 
 

@@ -16,7 +16,7 @@ from trnn_core.cells.kinds import CELLS
 from trnn_core.models.config import ModelConfig
 from trnn_core.models.losses import check_mask, loss
 from trnn_core.models.readout import OwnOutput, TensorReadout
-from trnn_core.models.threads import deal, map_parts
+from trnn_core.models.squared import SquaredReadout, Wanted
 
 TILE_ENTRIES = 320_000  # entries of one step's gates that stay in a processor's second-level cache (1.3 MB in float32)
 
@@ -58,6 +58,7 @@ class TensorNetwork(nn.Module):
         self.readout = (
             OwnOutput(layout) if own else TensorReadout(layout, config.hidden_shape, self.target_shape, config.init)
         )
+        self._is_plain = config.likelihood == "squared" and self.readout.is_tucker and not own
         self.dropout = nn.Dropout(config.dropout)
         if config.likelihood == "negative_binomial":  # one over-dispersion for each entry of the last mode (action)
             self.log_dispersion = nn.Parameter(torch.zeros(self.target_shape[-1:]))
@@ -87,7 +88,7 @@ class TensorNetwork(nn.Module):
         inputs = self.cell.input_products(self.cell.layout.inward(weeks))
         parts = []
         for walk in self._tiles(n_windows, length):
-            raws = [self.readout.outward(self._read(H)) for H in self._hiddens(inputs, walk, every_step)]
+            raws = [self.readout.outward(self._read(H)) for H in self._hiddens(inputs, walk, every_step).unbind(0)]
             parts.append(torch.stack(raws, dim=1) if every_step else raws[0])
         return torch.cat(parts)
 
@@ -110,31 +111,18 @@ class TensorNetwork(nn.Module):
         targets = self.readout.inward(targets)
         counts = None if mask is None else self.readout.inward(mask)
         scale = 1 / max(_n_entries(targets if counts is None else counts, steps, n_windows), 1)
+        if self._is_plain and counts is not None:
+            counts = counts.to(targets.dtype)
         parameters = [p for p in self.parameters() if p.requires_grad]
         leaves = [*parameters, products] if products.requires_grad else parameters
 
-        def work(walks: Sequence[Walk]) -> tuple[Tensor, Tensor, list[Tensor | None]]:
-            total, sink = weeks.new_zeros(()), torch.zeros_like(products)
-            grads: list[Tensor | None] = [None] * len(leaves)
-            for walk in walks:
-                part = weeks.new_zeros(())
-                dispersion = self._log_dispersion()
-                for t, H in zip(steps, self._hiddens(products, walk._replace(sink=sink), every_step), strict=True):
-                    week = walk.start + t  # step t of window w has the target of week w + t
-                    wanted = targets.narrow(-2, week, walk.n_sequences)
-                    counted = None if counts is None else counts.narrow(-2, week, walk.n_sequences)
-                    part = part + loss(self.config.likelihood, self._read(H), wanted, counted, "sum", dispersion)
-                part = part * scale
-                grads = list(map(plus, grads, torch.autograd.grad(part, leaves, allow_unused=True)))
-                total += part.detach()
-            return total, sink, grads
-
-        # Dropout draws from one stream of random numbers, so that its windows cannot be worked on at once.
-        n_threads = 1 if self.training and self.config.dropout else torch.get_num_threads()
-        results = map_parts(work, deal(self._tiles(n_windows, length, n_threads), n_threads))
-        total, sink, grads = results[0]
-        for more, more_sink, more_grads in results[1:]:  # in the order of the windows: the same bits every time
-            total, sink, grads = total + more, sink.add_(more_sink), list(map(plus, grads, more_grads))
+        total, sink = weeks.new_zeros(()), torch.zeros_like(products)
+        grads: list[Tensor | None] = [None] * len(leaves)
+        for walk in self._tiles(n_windows, length):
+            hiddens = self._hiddens(products, walk._replace(sink=sink), every_step)
+            part = self._loss(hiddens, Wanted(targets, counts, steps, walk.start, scale))
+            grads = list(map(plus, grads, torch.autograd.grad(part, leaves, allow_unused=True)))
+            total += part.detach()
         if inputs.requires_grad:
             inputs.backward(sink)
         for parameter, grad in zip(parameters, grads, strict=False):  # the last leaf is `products`
@@ -151,17 +139,30 @@ class TensorNetwork(nn.Module):
         counted = torch.cat([torch.zeros_like(targets[:first]), targets[first:]])  # no window ends before `first`
         check_finite(counted, "targets", ("week",))
 
-    def _tiles(self, n_windows: int, length: int, n_threads: int = 1) -> list[Walk]:
-        """Walks over a few windows at a time: as many as keep one step's gates in the processor's cache."""
-        size = max(4, TILE_ENTRIES // (len(self.cell.gates) * prod(self.config.hidden_shape)))
-        size = min(size, -(-n_windows // n_threads))
+    def _tiles(self, n_windows: int, length: int) -> list[Walk]:
+        """Walks over a few windows at a time: as many as keep one step's gates in the caches of the threads at work."""
+        entries = len(self.cell.gates) * prod(self.config.hidden_shape)
+        size = max(4, torch.get_num_threads() * TILE_ENTRIES // entries)
         starts = range(0, n_windows, size)
         return [Walk(length, min(size, n_windows - s), hop=1, start=s) for s in starts]
 
-    def _hiddens(self, inputs: Tensor, walk: Walk, every_step: bool) -> Sequence[Tensor]:
-        """The hidden states (h_1, ..., B, h_D) of some windows: at every step, or at the last one only."""
+    def _hiddens(self, inputs: Tensor, walk: Walk, every_step: bool) -> Tensor:
+        """The hidden states (T, h_1, ..., B, h_D) of some windows: at every step, or (1, ...) at the last one only."""
         outputs, finals = self.cell.run(inputs, walk)
-        return outputs.unbind(0) if every_step else [finals[-1][0]]
+        return outputs if every_step else finals[-1][0].unsqueeze(0)
+
+    def _loss(self, hiddens: Tensor, wanted: Wanted) -> Tensor:
+        """What some windows add to the mean loss of their batch."""
+        if self._is_plain:
+            V, bias = self.readout.parts()
+            return SquaredReadout.apply(self.dropout(hiddens), bias, wanted, *V)
+        total, n, dispersion = hiddens.new_zeros(()), hiddens.shape[-2], self._log_dispersion()
+        for t, H in zip(wanted.steps, hiddens.unbind(0), strict=True):
+            week = wanted.start + t  # step t of window w has the target of week w + t
+            target = wanted.targets.narrow(-2, week, n)
+            counted = None if wanted.mask is None else wanted.mask.narrow(-2, week, n)
+            total = total + loss(self.config.likelihood, self._read(H), target, counted, "sum", dispersion)
+        return total * wanted.scale
 
     def _read(self, H: Tensor) -> Tensor:
         """Raw predictions in the read-out's form."""

@@ -54,9 +54,14 @@ class TensorReadout(nn.Module):
 
     def forward(self, H: Tensor) -> Tensor:
         if self.is_tucker:
-            V = self.layout.factors([getattr(self, f"V{d + 1}") for d in range(len(self.hidden_shape))])
-            return TuckerMap.apply(H, self.layout.bias(self.B), *V).squeeze(0)  # one gate
+            V, bias = self.parts()
+            return TuckerMap.apply(H, bias, *V).squeeze(0)  # one gate
         return torch.addmm(self.B.reshape(1, -1), self.layout.outward(H).flatten(1), self.V.T)
+
+    def parts(self) -> tuple[list[Tensor], Tensor]:
+        """The factors V and the bias of a Tucker map in the engine's order, as of one gate."""
+        V = self.layout.factors([getattr(self, f"V{d + 1}") for d in range(len(self.hidden_shape))])
+        return V, self.layout.bias(self.B)
 
     def inward(self, y: Tensor) -> Tensor:
         """(n, *output_shape) -> the form of the predictions."""

@@ -60,7 +60,7 @@ class Recommended(LevelForecaster):
         self._period: Period = "week"
         self._centre, self._spread = np.zeros(0), np.ones(0)
         self._shares: dict[int, float] = {1: 1.0}
-        self._last: tuple[Panel, Channels] | None = None
+        self._known: list[tuple[Panel, Channels]] = []
 
     def fit(self, series: RelationalSeries) -> Self:
         members = self.begin(series)
@@ -85,7 +85,7 @@ class Recommended(LevelForecaster):
         self._in_training = []
 
     def _learn(self, panel: Panel) -> None:
-        self._shares, self._last = {1: 1.0}, None
+        self._shares, self._known = {1: 1.0}, []
         first = min(_START, panel.n_periods // 3)
         origins = np.arange(first, panel.n_periods - 1)
         pairs = self._some_pairs(panel, len(origins))
@@ -144,7 +144,7 @@ class Recommended(LevelForecaster):
             inputs, highway = self._inputs(panel, periods, step, pairs)
             _standardise(inputs, self._centre, self._spread)
             steps = np.maximum(part[:, None] + np.arange(1 - window, 1), 0) - periods[0]  # (O, L)
-            course = inputs[steps][:, :, :, recurrent].swapaxes(1, 2)  # (O, P, L, R, K)
+            course = inputs[:, :, recurrent][steps].swapaxes(1, 2)  # (O, P, L, R, K)
             course, now = (torch.from_numpy(x.reshape(-1, *x.shape[2:])) for x in (course, inputs[part - periods[0]]))
             ways.append(highway[part - periods[0]])
             added.append(joint_correction(self.members, course, now).numpy())
@@ -164,9 +164,13 @@ class Recommended(LevelForecaster):
         return np.concatenate(inputs), np.concatenate(ways)
 
     def _channels(self, panel: Panel) -> Channels:
-        if self._last is None or self._last[0] is not panel:
-            self._last = (panel, Channels(panel, self._period, self.parts.relational))
-        return self._last[1]
+        """Those of the training panel and of the panel last asked about are kept: every step ahead needs both."""
+        for known, channels in self._known:
+            if known is panel:
+                return channels
+        made = Channels(panel, self._period, self.parts.relational)
+        self._known = [*(k for k in self._known if k[0] is self._train), (panel, made)]
+        return made
 
     def _some_pairs(self, panel: Panel, n_periods: int) -> np.ndarray:
         """Flat positions of all pairs, or of as many at random as memory allows."""

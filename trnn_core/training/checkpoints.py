@@ -43,7 +43,7 @@ class Snapshot:
 
 
 def save_checkpoint(folder: Path, snapshot: Snapshot, history: bytes) -> Path:
-    """Write `folder/<epoch>/` in one step and let go of what is no longer needed: kept are the last two and the best."""
+    """Write `folder/<epoch>/` in one step: whole or not there when the process is killed; `Flusher` does the rest."""
     contents = {
         "weights.safetensors": arrays_to_bytes(snapshot.weights),
         "optimiser.safetensors": arrays_to_bytes(snapshot.optimiser),
@@ -56,21 +56,20 @@ def save_checkpoint(folder: Path, snapshot: Snapshot, history: bytes) -> Path:
         "files": {name: sha256(content) for name, content in contents.items()},
     }
     path = folder / f"{snapshot.epoch:06d}"
-    write_folder(path, contents | {"state.json": sealed_bytes(state)})
-    prune(folder)
+    write_folder(path, contents | {"state.json": sealed_bytes(state)}, durable=False)
     return path
 
 
-def prune(folder: Path, keep: int = 2) -> None:
-    """Remove checkpoints that are neither among the last `keep` nor the best one of any of those."""
+def prune(folder: Path, keep: int = 2, spare: int | None = None) -> None:
+    """Remove checkpoints that are neither among the last `keep` (or `spare`) nor the best one of any of those."""
     epochs = list_epochs(folder)
-    wanted = set(epochs[-keep:])
-    for epoch in epochs[-keep:]:
+    wanted = {e for e in epochs if e in epochs[-keep:] or e == spare}
+    for epoch in sorted(wanted):
         try:
             wanted.add(int(read_sealed(folder / f"{epoch:06d}" / "state.json")["best_epoch"]))
         except TRNNError:
             return  # a damaged one: remove nothing that might replace it
-    for epoch in set(epochs) - wanted:
+    for epoch in set(epochs[:-keep]) - wanted:
         remove_folder(folder / f"{epoch:06d}")
 
 

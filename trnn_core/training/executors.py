@@ -64,6 +64,7 @@ class SteadyExecutor(Executor):
         self._events: queue.Queue[tuple[str, int, int, Any]] = queue.Queue()  # what, engine number, task number, more
         self._tasks: dict[int, _Task] = {}
         self._number, self._generation, self._losses = 0, 0, 0
+        self._dropped = False  # whether some task is no longer wanted though it may be running
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="executor", daemon=True)
         self._thread.start()
@@ -103,7 +104,7 @@ class SteadyExecutor(Executor):
             self._fail(e)
         finally:
             if self._engine is not None:
-                self._engine.close(unfinished=bool(self._tasks))
+                self._engine.close(unfinished=self._dropped or bool(self._tasks))
 
     def _start(self, number: int) -> None:
         task, generation = self._tasks[number], self._generation
@@ -155,6 +156,7 @@ class SteadyExecutor(Executor):
         for number, task in list(self._tasks.items()):
             if task.future.cancel() if everything else task.future.cancelled():
                 self._tasks.pop(number)
+                self._dropped = True
 
     def _fail(self, error: BaseException) -> None:
         self._ended.set()

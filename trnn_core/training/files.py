@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
 import secrets
@@ -18,6 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from trnn_core.errors import TRNNError
 
@@ -39,7 +42,7 @@ def write_atomic(path: Path, content: bytes, *, durable: bool = True) -> None:
         raise explain_os_error(e, path) from e
 
 
-def write_folder(path: Path, files: dict[str, bytes]) -> None:
+def write_folder(path: Path, files: dict[str, bytes], *, durable: bool = True) -> None:
     """Put a whole folder of files at `path` in one step; an older folder of that name gives way."""
     path = Path(path)
     temporary = temporary_name(path)
@@ -47,13 +50,17 @@ def write_folder(path: Path, files: dict[str, bytes]) -> None:
         temporary.mkdir()
         for name, content in files.items():
             _write_new(temporary / name, content, durable=False)
-        for name in files:  # all written before the first is flushed: one commit of the journal serves them all
+        for name in (
+            files if durable else ()
+        ):  # all written before the first is flushed: one commit of the journal for all
             sync(temporary / name)
-        sync(temporary)
+        if durable:
+            sync(temporary)
         if path.exists():
             remove_folder(path)  # a folder cannot be renamed over a full one
         temporary.rename(path)
-        sync(path.parent)
+        if durable:
+            sync(path.parent)
     except OSError as e:
         shutil.rmtree(temporary, ignore_errors=True)
         raise explain_os_error(e, path) from e
@@ -69,12 +76,12 @@ def remove_folder(path: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def append_line(path: Path, line: str) -> None:
-    """Add one line at the end; a reader may see it torn for an instant and leaves a torn last line out."""
+def append(path: Path, lines: bytes) -> None:
+    """Add whole lines at the end; a reader may see the last torn for an instant and leaves a torn last line out."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
         try:
-            _write_all(descriptor, line.encode() + b"\n")
+            _write_all(descriptor, lines)
         finally:
             os.close(descriptor)
     except OSError as e:
@@ -125,6 +132,13 @@ def sweep_temporaries(folder: Path, spare: tuple[str, ...] = ()) -> int:
             leftover.unlink(missing_ok=True)
         count += 1
     return count
+
+
+def npz_bytes(**arrays: np.ndarray) -> bytes:
+    """Arrays as a compressed NPZ without pickled objects."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
 
 
 def sha256(content: bytes) -> str:

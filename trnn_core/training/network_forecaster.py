@@ -22,7 +22,7 @@ from trnn_core.models.panel import Panel
 from trnn_core.training.predictor import Predictor
 from trnn_core.training.prepare import COUNT_LIKELIHOODS, Prepared
 
-_BLOCK = 32  # origins rolled at once
+_BLOCK, _BLOCK_CELLS = 32, 2_000_000  # origins rolled at once, and cells of theirs where there are many actors
 
 
 class NetworkForecaster(LevelForecaster):
@@ -41,10 +41,10 @@ class NetworkForecaster(LevelForecaster):
         self._rolled: dict[bool, dict[int, np.ndarray]] = {
             True: {},
             False: {},
-        }  # training panel or not -> origin -> (H, N, M, K)
+        }  # own series or another's -> origin -> (H, N, M, K)
 
     def forecast_many(self, series: RelationalSeries, origins: Sequence[int], horizon: int) -> Iterator[Forecast]:
-        if series is not self._seen:
+        if series is not self._seen or int(np.prod(series.shape[1:])) * _BLOCK > _BLOCK_CELLS:
             self._seen, self._rolled[False] = series, {}
         self._reach = max(self._reach, horizon)
         yield from super().forecast_many(series, origins, horizon)
@@ -60,16 +60,19 @@ class NetworkForecaster(LevelForecaster):
         return level, distribution
 
     def _levels(self, panel: Panel, origins: np.ndarray, step: int) -> np.ndarray:
-        learnt = panel is self._train
-        known = self._rolled[learnt]
+        own = panel is self._train or self._seen is self.predictor.prepared.series
+        known = self._rolled[own]
         missing = [int(t) for t in origins if int(t) not in known or len(known[int(t)]) < step]
         predictor = self.predictor
-        if not learnt:
+        if not own:
             predictor = replace(predictor, prepared=replace(predictor.prepared, series=self._seen))
-        for at in range(0, len(missing), _BLOCK):
-            block = np.array(missing[at : at + _BLOCK])
+        size = min(_BLOCK, max(1, _BLOCK_CELLS // int(np.prod(panel.level.shape[1:]))))
+        for at in range(0, len(missing), size):
+            block = np.array(missing[at : at + size])
             values = predictor.to_values(predictor.roll(block, max(step, self._reach)))
             levels = np.log1p(values) if panel.counts and predictor.scale != "probability" else values
+            if size < _BLOCK:
+                levels = levels.astype(np.float32)  # many actors: half the room for what is kept
             known.update(zip(block.tolist(), levels, strict=True))
         return np.stack([known[int(t)][step - 1] for t in origins])
 

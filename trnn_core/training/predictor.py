@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from trnn_core.data.designs import build_inputs, warm_up
+from trnn_core.data.designs import build_inputs, parse_slice, warm_up
 from trnn_core.data.windows import Part, make_windows
 from trnn_core.models.network import TensorNetwork
 from trnn_core.training.prepare import COUNT_LIKELIHOODS, Prepared
@@ -77,12 +77,14 @@ class Predictor:
         prepared = self.prepared
         self.network.eval()
         length = prepared.data.window + MEMORY * (prepared.data.design == "single-series")
-        keep = length + warm_up(prepared.data.slices) + MEMORY
+        slices, complete = prepared.data.slices, bool(prepared.series.observed.all())
+        by_period = complete and all(parse_slice(s).time == "now" for s in slices)  # then no input looks further back
+        keep = length if by_period else length + warm_up(slices) + MEMORY
         past = [prepared.series.values[max(0, t + 1 - keep) : t + 1].astype(np.float64) for t in origins]
         points = []
         for _ in range(horizon):
-            inputs = np.stack([self._inputs(values)[-length:] for values in past])
-            raw, _ = self.network(torch.from_numpy(inputs.astype(prepared.inputs.numpy().dtype)))
+            inputs = np.stack([self._inputs(values)[-length:].astype(prepared.inputs.numpy().dtype) for values in past])
+            raw, _ = self.network(torch.from_numpy(inputs))
             point = self._from_raw(raw)
             points.append(point)
             seen = self._as_history(point, np.stack([values[-1] for values in past]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from trnn_core.data.designs import build_inputs
+from trnn_core.data.designs import build_inputs, parse_slice
 from trnn_core.data.series import RelationalSeries
 from trnn_core.data.transforms import Transform, fit_transform
 from trnn_core.data.windows import Part, Split, Windows, batches, chunks, make_windows, split_periods
@@ -19,6 +19,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.training.config import DataConfig, Recipe
 
 COUNT_LIKELIHOODS = ("poisson", "negative_binomial")
+BLOCK_CELLS = 4_000_000  # worked on at once in double precision: 32 MB for each array on the way
 
 
 @dataclass(frozen=True)
@@ -79,41 +80,65 @@ def prepare(series: RelationalSeries, recipe: Recipe) -> Prepared:
     split = split_periods(len(series), data.validation, data.test)
     train = slice(split.train.start, split.train.stop)
     transform = fit_transform(data.transform, series.values[train], series.observed[train])
-    dtype = np.dtype(recipe.train.precision)
-    z = transform.apply(series.values.astype(np.float64))
-    inputs, names = build_inputs(
-        z, data.slices, actions=series.actions, counts=series.values.astype(np.float64), diagonal=series.source.diagonal
-    )
     scored = series.observed.copy()
     if not (data.diagonal and series.source.diagonal):
         scored &= ~np.eye(series.shape[1], dtype=bool)[None, :, :, None]
     if not scored[train].any():
         raise TRNNError("The training periods must hold at least one observed cell to learn from. Got none instead.")
-    target = target_values(series, z, recipe.model.likelihood)
+    inputs, targets, names = _build(series, recipe, transform, scored)
     return Prepared(
         series=series,
         data=data,
         likelihood=recipe.model.likelihood,
         split=split,
         transform=transform,
-        inputs=torch.from_numpy(np.ascontiguousarray(inputs, dtype=dtype)),
-        targets=torch.from_numpy(np.where(scored, target, 0.0).astype(dtype)),
+        inputs=torch.from_numpy(inputs),
+        targets=torch.from_numpy(targets),
         mask=torch.from_numpy(scored),
         input_names=names,
     )
 
 
-def target_values(series: RelationalSeries, z: np.ndarray, likelihood: str) -> np.ndarray:
+def _build(
+    series: RelationalSeries, recipe: Recipe, transform: Transform, scored: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Inputs (T, N, M, K_in), targets (T, N, M, K) and the names of the inputs, worked out in double precision.
+
+    Where no slice looks back and nothing is missing, a few periods at a time: a large series is never held twice over.
+    """
+    data, dtype = recipe.data, np.dtype(recipe.train.precision)
+    check_counts(series, recipe.model.likelihood)
+    by_period = all(parse_slice(s).time == "now" for s in data.slices) and bool(series.observed.all())
+    size = max(1, BLOCK_CELLS // int(np.prod(series.shape[1:]))) if by_period else len(series)
+    names: tuple[str, ...] = ()
+    inputs, targets = np.empty(0), np.empty(series.shape, dtype)
+    for start in range(0, len(series), size):
+        block = slice(start, start + size)
+        values = series.values[block].astype(np.float64)
+        z = transform.apply(values)
+        x, names = build_inputs(z, data.slices, actions=series.actions, counts=values, diagonal=series.source.diagonal)
+        if not start:
+            inputs = np.empty((len(series), *x.shape[1:]), dtype)
+        inputs[block] = x
+        targets[block] = np.where(scored[block], target_values(values, z, recipe.model.likelihood), 0.0)
+    return inputs, targets, names
+
+
+def check_counts(series: RelationalSeries, likelihood: str) -> None:
+    """Count likelihoods need counts."""
+    if likelihood in COUNT_LIKELIHOODS and (series.source.kind != "count" or np.nanmin(series.values, initial=0.0) < 0):
+        raise TRNNError(
+            f"The loss '{likelihood}' needs counts of at least 0. Got the series {series.source.title!r} of other values; "
+            "choose the loss 'squared'."
+        )
+
+
+def target_values(values: np.ndarray, z: np.ndarray, likelihood: str) -> np.ndarray:
     """Counts for count likelihoods, 0/1 for cross-entropy, else the transformed values."""
     if likelihood in COUNT_LIKELIHOODS:
-        if series.source.kind != "count" or np.nanmin(series.values, initial=0.0) < 0:
-            raise TRNNError(
-                f"The loss '{likelihood}' needs counts of at least 0. Got the series {series.source.title!r} of other values; "
-                "choose the loss 'squared'."
-            )
-        return series.values
+        return values
     if likelihood == "cross_entropy":
-        return (series.values > 0).astype(np.float64)
+        return (values > 0).astype(np.float64)
     return z
 
 

@@ -122,6 +122,9 @@ class Heartbeat:
         while not self._stop.wait(self.seconds) and self.path.parent.exists():  # deleted: nothing left to report to
             self.beat()
 
+    def _beat(self, content: dict[str, Any]) -> None:
+        write_sealed(self.path, content, durable=False)
+
 
 def read_beat(path: Path) -> dict[str, Any] | None:
     """The last heartbeat, or None when there is none to be read."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +19,7 @@ from trnn_core.training.checkpoints import Snapshot
 from trnn_core.training.config import TrainConfig
 from trnn_core.training.events import EpochDone, Event, Request, Started, StepDone
 from trnn_core.training.files import (
-    append_line,
+    append,
     explain_os_error,
     is_disk_full,
     lock,
@@ -30,10 +32,12 @@ from trnn_core.training.files import (
     write_atomic,
     write_sealed,
 )
+from trnn_core.training.flusher import Flusher
 from trnn_core.training.processes import Heartbeat
 from trnn_core.training.runs import Run, Status, parse_history
 
 RESERVE_BYTES = 64 * 1024  # given up when the disk is full, so that the run can still say so
+LOOK_SECONDS = 0.1  # between two looks for a request
 SHARED = ("labels.json", "request.json")  # written by pages and commands, without the run's lock
 SEALED_OR_VOLATILE = {"status.json", "manifest.json", "config.copy.json", "heartbeat.json", "log.txt", *SHARED}
 
@@ -46,8 +50,10 @@ class Recorder:
         self.train: TrainConfig = run.recipe.train
         self.history = b""
         self.snapshot_epoch = 0
-        self.repairs: list[str] = []
+        self.repairs: list[str] = list(run.config.get("notes", []))
         self.status = Status("running", epochs=self.train.epochs)
+        self.flusher = Flusher(self.folder / "checkpoints")
+        self._asked_at = -math.inf
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, EpochDone):
@@ -63,13 +69,14 @@ class Recorder:
             self.write_status(state="running", message="; ".join(self.repairs), n_windows=event.n_windows)
 
     def _epoch(self, event: EpochDone) -> None:
-        line = json.dumps(event.row, allow_nan=False)
-        self.history += line.encode() + b"\n"
+        line = json.dumps(event.row, allow_nan=False).encode() + b"\n"
+        self.history += line
         due = event.epoch % self.train.checkpoint_every == 0 or event.epoch in (event.best_epoch, event.epochs)
         if due:
             # The checkpoint first: it holds this row too, so that a kill in between loses nothing.
             checkpoints.save_checkpoint(self.folder / "checkpoints", event.snapshot(), self.history)
-        append_line(self.folder / "history.jsonl", line)
+            self.flusher.submit(event.epoch)
+        append(self.folder / "history.jsonl", line)
         self.write_status(
             durable=False,
             epoch=event.epoch,
@@ -84,7 +91,7 @@ class Recorder:
         folder = self.folder / "checkpoints"
         with_no_error((self.folder / "manifest.json").unlink)  # of an earlier end: what follows will differ
         snapshot, self.history, problems = checkpoints.newest_good(folder)
-        self.repairs = [f"A damaged checkpoint was left out ({p})" for p in problems]
+        self.repairs += [f"A damaged checkpoint was left out ({p})" for p in problems]
         for epoch in checkpoints.list_epochs(folder):
             if snapshot is None or epoch > snapshot.epoch:
                 remove_folder(folder / f"{epoch:06d}")
@@ -115,7 +122,10 @@ class Recorder:
             return None
 
     def control(self) -> Request | None:
-        """What a page or a command has asked this run to do."""
+        """What a page or a command has asked this run to do; looked up a few times a second."""
+        if (now := time.monotonic()) - self._asked_at < LOOK_SECONDS:
+            return None
+        self._asked_at = now
         path = self.folder / "request.json"
         if not path.exists():
             return None
@@ -158,7 +168,10 @@ def record(run: Run) -> Iterator[Recorder]:
             recorder = Recorder(run, heartbeat)
             try:
                 yield recorder
+                recorder.flusher.close()
             except BaseException as e:
+                with suppress(BaseException):  # its own error, if any, is the one being told
+                    recorder.flusher.close()
                 recorder.fail("failed", failure_words(e))
                 raise
             finally:

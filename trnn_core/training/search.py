@@ -118,17 +118,27 @@ def _is_number(text: str) -> bool:
 
 
 def default_space(recipe: Recipe, series: RelationalSeries) -> dict[str, str]:
-    """What is worth searching for a tensor network on this series, the recipe's own settings included."""
+    """What is worth searching on this series, the recipe's own settings included."""
+    rate, window = recipe.train.learning_rate, recipe.data.window
+    common = {
+        "data.window": f"{min(4, window)}:{max(12, window)}",
+        "train.learning_rate": f"{min(0.0005, rate):g}:{max(0.03, rate):g}:log",
+        "model.dropout": "0.0:0.4",
+    }
+    if recipe.model.network == "dyad":
+        channels, decay = recipe.model.channels, max(recipe.train.weight_decay, 1e-4)
+        sizes = sorted({8, 16, 32, channels})
+        return common | {
+            "model.channels": "|".join(map(str, sizes)),
+            "train.weight_decay": f"{min(0.001, decay):g}:{max(0.3, decay):g}:log",
+        }
     n, k = series.shape[1], series.shape[3]
     shapes = {recipe.model.hidden_shape, (n, n, k), (max(n // 2, 2), max(n // 2, 2), k), (n, n, 2 * k)}
     cells = sorted({"gru", "lstm", recipe.model.cell})
-    rate, weight = recipe.train.learning_rate, max(recipe.train.regularisation, 1e-6)
-    return {
+    weight = max(recipe.train.regularisation, 1e-6)
+    return common | {
         "model.cell": "|".join(cells),
         "model.hidden_shape": "|".join(",".join(map(str, shape)) for shape in sorted(shapes)),
-        "model.dropout": "0.0:0.4",
-        "data.window": f"{min(4, recipe.data.window)}:{max(12, recipe.data.window)}",
-        "train.learning_rate": f"{min(0.0005, rate):g}:{max(0.03, rate):g}:log",
         "train.regularisation": f"{min(0.001, weight):g}:{max(10.0, weight):g}:log",
     }
 

@@ -35,6 +35,7 @@ from trnn_core.training.files import (
     with_no_error,
     write_sealed,
 )
+from trnn_core.training.memory import fit_to_memory
 from trnn_core.training.processes import Watcher
 from trnn_core.training.recipes import plain
 from trnn_core.training.runs import CONFIG_COPY, Run, Status, check_run_id, load_run
@@ -56,7 +57,7 @@ class RunStore:
     ) -> Run:  # fmt: skip
         """A new run folder with its settings and its data, ready to be trained."""
         self.keep_series(series)
-        recipe = recipe.changed(**{"data.fingerprint": series.fingerprint})
+        recipe, notes = fit_to_memory(recipe.changed(**{"data.fingerprint": series.fingerprint}), selected_shape(recipe, series))  # fmt: skip
         stamp = datetime.now().astimezone()
         run_id = check_run_id(run_id) if run_id else f"{stamp:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
         config = {
@@ -65,6 +66,7 @@ class RunStore:
             "recipe": plain(recipe),
             "data": describe_series(series),
             "versions": _versions(),
+            "notes": notes,  # what had to be changed, said again whenever the run tells how it stands
         }
         status = Status(state=state, epochs=recipe.train.epochs, updated=stamp.isoformat(timespec="seconds"))  # type: ignore[arg-type]
         labels = {"name": clean_label(name or run_id), "tags": sorted({clean_label(t) for t in tags})}
@@ -223,6 +225,13 @@ def clean_label(text: str) -> str:
     if not label:
         raise TRNNError(f"A name must hold at least one visible character. Got {text!r:.80} instead.")
     return label
+
+
+def selected_shape(recipe: Recipe, series: RelationalSeries) -> tuple[int, ...]:
+    """The shape of what the recipe keeps of a series."""
+    n, k = recipe.data.actors, recipe.data.actions
+    actors, actions = len(n) if n else series.shape[1], len(k) if k else series.shape[3]
+    return len(series), actors, actors, actions
 
 
 def describe_series(series: RelationalSeries) -> dict[str, Any]:

@@ -60,12 +60,15 @@ class TaskContext:
         self._from: tuple[float, float] | None = None  # share and time at the first report: a resumed task starts late
         self.heard = False  # whether the task was told to stop
 
-    def progress(self, done: float, message: str) -> None:
-        """Tell the share done, 0 to 1, and what is being done; the time it may still take follows from the pace."""
+    def progress(self, done: float, message: str, guess: float | None = None) -> None:
+        """Tell the share done, 0 to 1, and what is being done; the time it may still take follows from the pace.
+
+        guess    seconds it may still take, for as long as there is no pace to tell it from
+        """
         now = time.monotonic()
         self._from = self._from or (done, now)
         gained, spent = done - self._from[0], now - self._from[1]
-        eta = round(spent * (1 - done) / gained, 1) if gained > 0 else None
+        eta = round(spent * (1 - done) / gained, 1) if gained > 0 else guess
         self._heartbeat.progress = {
             "done": min(1.0, max(0.0, float(done))), "message": message, "eta_seconds": eta,
             "seconds": round(now - self._begun, 3),

@@ -127,14 +127,20 @@ def _fit(job: Job, listeners: Sequence[Listener], control: Control | None, group
 
 @contextmanager
 def surroundings(config: TrainConfig) -> Iterator[None]:
-    """Threads and random numbers as the recipe says, and as they were afterwards."""
+    """Threads and random numbers as the recipe says, and as they were afterwards.
+
+    Numbers too small for a full mantissa count as zero meanwhile: a network whose weights a regulariser has driven
+    towards zero meets them in every product, and they take ten times as long (Case I after 180 epochs: 30 s instead of 3).
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(config.threads)
+    torch.set_flush_denormal(True)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             yield
     finally:
+        torch.set_flush_denormal(False)
         torch.set_num_threads(threads)
 
 

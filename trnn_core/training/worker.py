@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trnn_core.errors import TRNNError
-from trnn_core.training.files import explain_os_error, is_locked, lock, with_no_error, write_sealed
+from trnn_core.training.files import explain_os_error, is_locked, lock, sweep_temporaries, with_no_error, write_sealed
 from trnn_core.training.jobs import (
     add_ticket,
     code_root,
@@ -221,7 +221,8 @@ def _last_words(path: Path) -> str:
 
 
 def repair_queue(store: RunStore) -> None:
-    """Give queued runs whose ticket was lost (a kill between the two) a new one."""
+    """Give queued runs whose ticket was lost (a kill between the two) a new one; sweep what killed writers left."""
+    sweep_temporaries(store.root, spare=("",))  # anybody's: those of the last hour may be at work
     have = set(queued(store))
     for run in store.runs(state="queued"):
         if run.run_id not in have:

@@ -24,6 +24,7 @@ _TEXT = pa.dictionary(pa.int32(), pa.binary())
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _BATCH = 50_000
 _ROWS_PER_BYTE = 10  # a Parquet file with more rows than this is made to blow up
+MAX_COLUMNS = 10_000
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,16 @@ def separator_of(line: bytes, name: str) -> str:
 
 
 def _split(line: bytes, separator: str, name: str) -> list[str]:
+    fields = line.count(separator.encode()) + 1  # or fewer, where a quoted one holds a separator
+    if fields > MAX_COLUMNS:
+        raise TRNNError(f"{name}, line 1: a table may have at most {MAX_COLUMNS:,} columns. Got about {fields:,}.")
     try:
         table = csv.read_csv(
             pa.py_buffer(line + b"\n"),
             read_options=csv.ReadOptions(autogenerate_column_names=True, use_threads=False),
             parse_options=csv.ParseOptions(delimiter=separator),
             convert_options=csv.ConvertOptions(
-                column_types={f"f{i}": pa.binary() for i in range(10_000)}, null_values=[]
+                column_types={f"f{i}": pa.binary() for i in range(fields)}, null_values=[]
             ),
         )
     except (pa.ArrowInvalid, pa.ArrowKeyError) as e:

@@ -19,6 +19,7 @@ from trnn_core.models.panel import Panel
 
 _WARM_UP = 10  # origins before this have hardly any past
 _NOISE_ORIGINS = 400  # the noise is learnt from the most recent training periods
+_NOISE_CELLS = 8_000_000  # and from at most so many of their cells
 _MIN_NOISE_ORIGINS = 40  # a held-out part shorter than this is too little to learn a distribution from
 
 
@@ -94,7 +95,7 @@ class LevelForecaster:
         origins = np.arange(first, last + 1)
         levels = self._levels(panel, origins, step)
         came, seen = panel.values[origins + step], panel.observed[origins + step] & panel.cells[..., None]
-        seen = seen.all(-1) if seen.all(-1).any() else seen.any(-1)
+        seen = _thinned(seen.all(-1) if seen.all(-1).any() else seen.any(-1), levels.shape[-1])
         level, activity, value = (x[seen] for x in (levels, panel.activity[origins], came))  # (S, K) each
         if not panel.counts:
             return fit_value_noise(level, activity, value)
@@ -124,6 +125,17 @@ class LevelForecaster:
                 f"{len(self._labels[0])} actors and {len(self._labels[1])} actions. "
                 f"Got {len(series.actors)} actors and {len(series.actions)} actions instead."
             )
+
+
+def _thinned(seen: np.ndarray, n_actions: int) -> np.ndarray:
+    """As many evenly spaced dyad-periods as a noise model needs; with many actors all of them would not fit."""
+    places = np.flatnonzero(seen)
+    wanted = _NOISE_CELLS // n_actions
+    if len(places) <= wanted:
+        return seen
+    out = np.zeros(seen.size, dtype=bool)
+    out[places[np.linspace(0, len(places) - 1, wanted).astype(np.int64)]] = True
+    return out.reshape(seen.shape)
 
 
 def stack(distributions: Sequence[Distribution]) -> Distribution:

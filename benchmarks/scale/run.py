@@ -1,0 +1,141 @@
+"""Outgrowing one process: backtests on two, on a cluster, trainings on two, growth, large networks.
+
+    python benchmarks/scale/run.py            # about six minutes on two idle cores; writes results.md, growth.csv,
+                                              # and the tables of docs/scaling.md
+    python benchmarks/scale/run.py --quick    # small, prints only
+
+Targets: a backtest is at least 1.8 times as fast with 2 local processes, 1.7 times with 2 Dask workers, with identical
+tables; two torchrun processes have the loss curve of one; 152 actors x 20 actions stay below 8 GB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import Executor
+from pathlib import Path
+
+import growth  # first: it also makes the repository's own packages importable
+import large
+
+from tests.training.dask_cluster import Cluster, free_port
+from trnn_core.data.readers.npz import write_npz
+from trnn_core.data.series import RelationalSeries
+from trnn_core.data.simulate import simulate
+from trnn_core.evaluation.backtest import backtest
+from trnn_core.evaluation.protocol import Protocol
+from trnn_core.training.executors import open_executor
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+LOCAL_TARGET, DASK_TARGET = 1.8, 1.7
+
+
+def time_backtest(series: RelationalSeries, executor: Executor, epochs: int) -> tuple[float, str]:
+    """Seconds, and the whole table as text, of a backtest of two trained networks refitted eight times each."""
+    changes = {"train.epochs": epochs, "train.patience": None}
+    began = time.perf_counter()
+    result = backtest(series, {"tgru": changes, "tlstm": changes}, Protocol(min_origins=32, refit_every=4), executor=executor)  # fmt: skip
+    return time.perf_counter() - began, result.table().to_csv(index=False)
+
+
+def backtests(quick: bool) -> list[dict[str, object]]:
+    series = simulate(seed=1, n_actors=25, n_periods=180)
+    epochs = 2 if quick else 24
+    rows: list[dict[str, object]] = []
+    tables: list[str] = []
+
+    def add(name: str, executor: Executor) -> None:
+        seconds, table = time_backtest(series, executor, epochs)
+        tables.append(table)
+        speed = float(rows[0]["seconds"]) / seconds if rows else 1.0  # type: ignore[arg-type]
+        rows.append({"executor": name, "seconds": seconds, "speed-up": speed, "same table": table == tables[0]})
+        print(f"{name}: {seconds:.1f} s, {speed:.2f} times, same table {table == tables[0]}", flush=True)
+
+    for n in (1, 2):
+        with open_executor(workers=n) as executor:
+            add(f"{n} local process{'es' * (n > 1)}", executor)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Cluster(Path(folder), 2) as cluster,
+        open_executor(cluster.address) as executor,
+    ):
+        add("2 Dask workers", executor)
+    return rows
+
+
+def torchrun(quick: bool) -> dict[str, object]:
+    """The curve of one process and of two, in single and double precision, and the seconds of an epoch."""
+    found: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        write_npz(simulate(seed=2, n_actors=25 if quick else 40, n_periods=200), Path(folder) / "x.npz")
+        for precision in ("float32", "float64"):
+            rows = {n: _train(Path(folder), n, precision, 2 if quick else 6) for n in (1, 2)}
+            worst = max(
+                abs(a[k] / b[k] - 1) for a, b in zip(rows[1], rows[2], strict=True) for k in ("train_loss", "val_loss", "grad_norm")
+            )  # fmt: skip
+            found[precision] = {"worst": worst, **{f"seconds {n}": min(r["seconds"] for r in rows[n]) for n in (1, 2)}}
+            print(f"torchrun, {precision}: largest relative difference {worst:.1e}", flush=True)
+    return found
+
+
+def _train(folder: Path, n: int, precision: str, epochs: int) -> list[dict[str, float]]:
+    settings = [f"train.epochs={epochs}", f"train.precision={precision}", "model.hidden_shape=50,50,4", "data.design=many-to-many"]  # fmt: skip
+    verb = ["trnn_core", "train", "--data", str(folder / "x.npz"), "--preset", "quick", "--runs", str(folder / "runs"), "--run-id", f"{precision}-{n}"]  # fmt: skip
+    verb += [part for s in settings for part in ("--set", s)]
+    start = ["-m"] if n == 1 else ["-m", "torch.distributed.run", "--nproc-per-node", str(n), "--master-port", str(free_port()), "-m"]  # fmt: skip
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, *start, *verb], cwd=ROOT, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr[-3000:])
+    text = (folder / "runs" / f"{precision}-{n}" / "history.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def report(speed: list[dict[str, object]], curves: dict[str, object], grown: str, big: list[dict[str, object]]) -> str:
+    lines = ["# Outgrowing one process", "", "Made by `python benchmarks/scale/run.py`.", "", "## Backtests", ""]
+    lines += ["Two networks, refitted eight times each (16 tasks), start of the processes included.", ""]
+    lines += ["| where | seconds | times as fast | same table to the last bit | target |", "|---|---|---|---|---|"]
+    targets = ["", f"{LOCAL_TARGET}", f"{DASK_TARGET}"]
+    lines += [f"| {r['executor']} | {r['seconds']:.1f} | {r['speed-up']:.2f} | {'yes' if r['same table'] else 'NO'} | {t} |" for r, t in zip(speed, targets, strict=True)]  # fmt: skip
+    lines += ["", "## One training on two processes (torchrun)", "", "| precision | largest relative difference of losses and gradient norms | seconds per epoch, one process | two |", "|---|---|---|---|"]  # fmt: skip
+    lines += [f"| {p} | {c['worst']:.1e} | {c['seconds 1']:.2f} | {c['seconds 2']:.2f} |" for p, c in curves.items()]  # type: ignore[index]  # fmt: skip
+    lines += ["", "## Large networks", "", "| actors | actions | weeks | step | seconds | peak memory, GB | below 8 GB |", "|---|---|---|---|---|---|---|"]  # fmt: skip
+    lines += ["| " + " | ".join(str(v) for v in r.values()) + " |" for r in big]
+    return "\n".join([*lines, "", "## Growth", "", grown, ""])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    speed, curves = backtests(quick), torchrun(quick)
+    rows, fits = growth.grow(quick)
+    grown = growth.words(rows, fits, machine)
+    big = large.run(60, 60, 1, "16,16,4") if quick else [*large.run(152, 260, 2, "32,32,8"), *large.run(250, 100, 1, "32,32,8")]  # fmt: skip
+    text = report(speed, curves, grown, big)
+    if quick:
+        print(text)
+    else:
+        (HERE / "results.md").write_text(text)
+        growth.write_rows(rows, HERE / "growth.csv")
+        page = ROOT / "docs" / "scaling.md"
+        before, _, rest = page.read_text().partition("<!-- growth -->\n")
+        after = rest.partition("<!-- end of growth -->\n")[2]
+        page.write_text(f"{before}<!-- growth -->\n{grown}\n<!-- end of growth -->\n{after}")
+    same = all(r["same table"] for r in speed) and all(c["worst"] < 1e-3 for c in curves.values())  # type: ignore[index]
+    fast = float(speed[1]["speed-up"]) >= LOCAL_TARGET and float(speed[2]["speed-up"]) >= DASK_TARGET  # type: ignore[arg-type]
+    small = all(r["fits"] for r in big)
+    print(f"identical: {same}, fast enough: {fast}, below 8 GB: {small}")
+    return 0 if same and small and (fast or quick) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

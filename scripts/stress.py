@@ -1,0 +1,153 @@
+"""The long tests: faults, load, hostile input. Prints one table: what was tried, how often, and what failed.
+
+python scripts/stress.py                     everything, unattended, in under an hour on two cores
+python scripts/stress.py --short             the short forms, in a few minutes
+python scripts/stress.py --only load,churn   only these rows
+python scripts/stress.py --plant rot         with that row's planted defect: must end red
+python scripts/stress.py --plants            every row in its short form with its defect planted: all must end red
+python scripts/stress.py --write             also writes the table into docs/reliability.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.campaign import Tally  # noqa: E402
+from tests.plants.defects import DEFECTS  # noqa: E402
+from tests.rows import ROWS, Row, run_row  # noqa: E402
+
+PAGE = ROOT / "docs" / "reliability.md"
+BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+SHORT_LIMIT = 400.0
+
+
+@dataclass
+class Result:
+    part: str
+    words: str
+    key: str
+    tally: Tally
+    seconds: float
+
+    @property
+    def red(self) -> bool:
+        return bool(self.tally.failures)
+
+
+def tell(words: str) -> None:
+    sys.stdout.write(words + "\n")
+    sys.stdout.flush()
+
+
+def run_one(row: Row, folder: Path, long: bool, plant: bool) -> Result:
+    begun = time.monotonic()
+    limit = row.minutes * 60 if long else SHORT_LIMIT
+    tally = run_row(row.key, long, folder / f"{row.key}{'-plant' * plant}.json", plant, limit)
+    result = Result(row.part, row.words, row.key, tally, time.monotonic() - begun)
+    tell(line_of(result))
+    return result
+
+
+def line_of(r: Result) -> str:
+    told = f"{len(r.tally.failures)}" if not r.tally.skipped else "not tried"
+    figures = "; ".join(f"{k} {v}" for k, v in r.tally.figures.items())
+    note = r.tally.skipped or figures
+    return f"| {r.part} | {r.words} | {r.tally.tried:,} | {told} | {note} | {r.seconds:.0f} s |"
+
+
+HEAD = "| | fault or attack | cases tried | failures | figures | time |\n|---|---|---|---|---|---|"
+
+
+def run_rows(rows: list[Row], long: bool, plant: bool, lanes: int = 2) -> list[Result]:
+    """Rows that measure time run alone, the others two at a time."""
+    with tempfile.TemporaryDirectory(prefix="trnn-stress-") as name, ThreadPoolExecutor(lanes) as pool:
+        folder = Path(name)
+        alone = [run_one(row, folder, long, plant) for row in rows if row.alone]
+        others = list(pool.map(lambda row: run_one(row, folder, long, plant), [r for r in rows if not r.alone]))
+    order = [row.key for row in rows]
+    return sorted([*alone, *others], key=lambda r: order.index(r.key))
+
+
+def other_long_tests() -> Result:
+    """What the other parts have marked as slow; their own words in the output."""
+    begun = time.monotonic()
+    command = [sys.executable, "-m", "pytest", "-m", "slow and not stress", "-q", "--timeout", "1200"]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False)  # fmt: skip
+    tail = done.stdout.strip().splitlines()[-1:] or ["no output"]
+    counts = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|error|skipped)", tail[0])}
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    tally = Tally(counts.get("passed", 0) + len(failed), failed or ([] if done.returncode == 0 else tail))
+    result = Result("The rest", "long tests of the other parts", "rest", tally, time.monotonic() - begun)
+    tell(line_of(result))
+    return result
+
+
+def planted(rows: list[Row]) -> Result:
+    """Every row in its short form with its own defect: those that stay green are the failures."""
+    begun = time.monotonic()
+    tell(f"\nWith a planted defect each:\n{HEAD}")
+    results = run_rows(rows, long=False, plant=True)
+    tried = [r for r in results if not r.tally.skipped]
+    green = [f"{r.key} stays green although {DEFECTS[r.key].words}" for r in tried if not r.red]
+    words = "planted defects, one per row (each must turn its row red)"
+    return Result("The table itself", words, "plants", Tally(len(tried), green), time.monotonic() - begun)
+
+
+def write_page(results: list[Result], form: str, seconds: float) -> None:
+    cores, memory = os.cpu_count(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    lines = "\n".join([HEAD, *(line_of(r) for r in results)])
+    failures = [f"- {r.key}: {f.splitlines()[-1][:300]}" for r in results for f in r.tally.failures[:5]]
+    told = "\n\nFailures, the first five of each row:\n\n" + "\n".join(failures) if failures else ""
+    made = f"Made by `python scripts/stress.py {form}--write` on {date.today()}, {seconds / 60:.0f} minutes, {cores} cores, {memory:.0f} GB, Python {platform.python_version()}."  # fmt: skip
+    page = PAGE.read_text()
+    head, tail = page.partition(BEGIN)[0], page.partition(END)[2]
+    PAGE.write_text(f"{head}{BEGIN}\n{made}\n\n{lines}{told}\n{END}{tail}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--short", action="store_true", help="the short form of every row")
+    parser.add_argument("--only", help="rows, separated by commas: " + ", ".join(ROWS))
+    parser.add_argument(
+        "--plant", choices=list(ROWS), help="put this row's planted defect in place; runs that row only"
+    )
+    parser.add_argument("--plants", action="store_true", help="only the planted defects, all of them")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/reliability.md")
+    args = parser.parse_args()
+    chosen = [ROWS[key] for key in (args.plant or args.only or ",".join(ROWS)).split(",")]
+    begun = time.monotonic()
+    if args.plants:
+        result = planted(chosen)
+        tell("\n" + line_of(result))
+        sys.stderr.write("".join(f"{f}\n" for f in result.tally.failures))
+        return int(result.red)
+    tell(HEAD)
+    long = not (args.short or args.plant)
+    results = run_rows(chosen, long, plant=bool(args.plant))
+    if long and not args.only:
+        results += [other_long_tests(), planted(list(ROWS.values()))]
+        tell(line_of(results[-1]))
+    for result in results:
+        sys.stderr.write("".join(f"{result.key}: {f}\n" for f in result.tally.failures[:10]))
+    if args.write:
+        write_page(results, "--short " if args.short else "", time.monotonic() - begun)
+    tell(f"\n{sum(r.tally.tried for r in results):,} cases, {sum(len(r.tally.failures) for r in results)} failures, {(time.monotonic() - begun) / 60:.1f} minutes.")  # fmt: skip
+    return int(any(r.red for r in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

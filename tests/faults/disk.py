@@ -1,0 +1,154 @@
+"""A full disk, a read-only store, a store deleted under a running job: a clear word, nothing lost, no busy loop."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from tests.campaign import ROOT, Tally, until
+from tests.faults.workers import WorkerProcess, cpu_seconds, reach
+from tests.training.small import SMALL
+from trnn_core.data.series import RelationalSeries
+from trnn_core.training import jobs
+from trnn_core.training.checkpoints import newest_good
+from trnn_core.training.store import RunStore
+
+LONG = SMALL.changed(**{"train.epochs": 200_000})
+IDLE = 0.25  # of one core: what a process that only waits may use at the very most
+
+
+class CannotMount(Exception):
+    """No right to mount a disk of one's own here."""
+
+
+@contextmanager
+def small_disk(place: Path, megabytes: int = 2) -> Iterator[Path]:
+    """A real file system of so many megabytes."""
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)], capture_output=True, check=False
+    )
+    if done.returncode:
+        raise CannotMount("a small disk cannot be mounted here (no right to)")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill_up(path: Path) -> None:
+    """Take all the room there is."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT)
+    try:
+        for size in (65536, 4096, 1):
+            try:
+                while True:
+                    os.write(descriptor, b"x" * size)
+            except OSError:
+                continue
+    finally:
+        os.close(descriptor)
+
+
+def check_calm(pid: int, seconds: float = 3.0) -> None:
+    """Whoever only waits uses hardly any processor time."""
+    before = cpu_seconds(pid)
+    time.sleep(seconds)
+    used = (cpu_seconds(pid) - before) / seconds if psutil.pid_exists(pid) else 0.0
+    assert used < IDLE, f"a busy loop: {used:.0%} of a core while there is nothing to do"
+
+
+def full_disk(folder: Path, series: RelationalSeries, case: int) -> None:
+    """The disk fills up while a job is saving; when there is room again it goes on exactly from there."""
+    with small_disk(folder / f"full-{case}") as disk:
+        store = RunStore(disk / "runs")
+        jobs.submit(store, LONG, series, run_id="long")
+        with WorkerProcess(store) as worker:
+            reach(store, "long", 2 + case)
+            fill_up(disk / "hog")
+            until(lambda: not store.get("long").status().is_live, "the job must notice the full disk", 40)
+            status = store.get("long").status()
+            assert status.state in ("failed", "interrupted") and status.can_resume, status
+            assert status.state == "interrupted" or "disk is full" in status.message, status.message
+            snapshot, _, problems = newest_good(store.root / "long" / "checkpoints")
+            assert snapshot is not None and snapshot.epoch >= 2 + case and not problems, "the checkpoint is lost"
+            assert store.get("long").verify() == []
+            check_calm(worker.process.pid)
+            (disk / "hog").unlink()
+            jobs.resume(store, "long")
+            reach(store, "long", snapshot.epoch + 2)
+            jobs.ask(store, "long", "cancel")
+            assert jobs.wait(store, "long").state == "cancelled"
+
+
+def read_only(folder: Path, series: RelationalSeries, case: int) -> None:
+    """The store has become read-only (as a network disk may): all is told in words, all can still be read."""
+    with small_disk(folder / f"read-only-{case}", 8) as disk:
+        store = RunStore(disk / "runs")
+        jobs.submit(store, LONG, series, run_id="long")
+        with WorkerProcess(store):
+            reach(store, "long", 2 + case)
+            jobs.ask(store, "long", "pause")
+            epoch = jobs.wait(store, "long").epoch
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        for words in (["worker"], ["train", "--resume", "long"], ["runs", "rename", "long", "x"]):
+            before = psutil.Process().cpu_times().children_user
+            done = subprocess.run([sys.executable, "-m", "trnn_core", *words, "--runs", str(store.root)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+            assert done.returncode in (1, 2) and "read-only" in done.stderr, f"{words}: {done.returncode} {done.stderr[-200:]}"  # fmt: skip
+            assert len(done.stderr.strip().splitlines()) <= 2, (
+                f"{words} says more than a sentence: {done.stderr[-300:]}"
+            )
+            assert psutil.Process().cpu_times().children_user - before < 30, "a busy loop"
+        run = RunStore(store.root).get("long")
+        assert run.status().state == "paused" and run.verify() == []
+        assert (found := newest_good(run.folder / "checkpoints")[0]) is not None and found.epoch == epoch
+        subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+        with WorkerProcess(store):
+            jobs.resume(store, "long")
+            reach(store, "long", epoch + 2)
+
+
+def deleted(folder: Path, series: RelationalSeries, case: int) -> None:
+    """The whole store is deleted under a running job: job and worker end, and nothing is put back in its place."""
+    store, job = RunStore(folder / f"deleted-{case}"), []
+    jobs.submit(store, LONG, series, run_id="long")
+    worker = WorkerProcess(store)
+    try:
+        reach(store, "long", 2 + case)
+        job = psutil.Process(worker.process.pid).children()
+        while store.root.exists():
+            shutil.rmtree(store.root, ignore_errors=True)
+        worker.process.wait(30)
+        psutil.wait_procs(job, 30)
+        assert not any(j.is_running() for j in job), "the job goes on without its store"
+        assert not store.root.exists(), "something was put back"
+    finally:
+        if worker.process.poll() is None:
+            worker.process.kill()
+            worker.process.wait()
+        for left in job:
+            if left.is_running():
+                left.kill()
+
+
+def disk_campaign(folder: Path, series: RelationalSeries, n_each: int) -> Tally:
+    tally = Tally()
+    for kind in (full_disk, read_only, deleted):
+        for case in range(n_each):
+            try:
+                with tally.case(f"{kind.__name__} {case}"):
+                    kind(folder, series, case)
+            finally:
+                if tally.failures and "CannotMount" in tally.failures[-1]:
+                    tally.failures.pop()
+                    tally.tried -= 1
+                    tally.figures["not tried"] = "disk full and read-only: no right to mount here"
+    return tally

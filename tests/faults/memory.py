@@ -1,0 +1,51 @@
+"""Out of memory in a job: that job fails with a reason; the server, the worker and the next job live."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from pathlib import Path
+
+from scripts.serve import Server
+from tests.campaign import Tally
+from tests.faults.workers import WorkerProcess, make_home
+from tests.load.client import Session
+from tests.training.small import TINY
+from trnn_core.data.series import RelationalSeries
+from trnn_core.data.simulate import simulate
+from trnn_core.training import jobs
+from trnn_core.training.store import RunStore
+
+GREEDY = TINY.changed(**{"model.hidden_shape": (160, 160, 60), "train.batch_size": 256, "data.window": 12})
+REASONS = ("ran out of memory", "memory ran out", "could not start")
+
+
+def limit(megabytes: int):
+    """The account may use no more than this per process, as a shared machine often has it."""
+    return lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes * 2**20, megabytes * 2**20))
+
+
+async def look(url: str) -> str:
+    async with Session(url, "Train", "run=greedy") as visitor:
+        return visitor.text().replace("\\", "")
+
+
+def memory_campaign(folder: Path, series: RelationalSeries, megabytes: tuple[int, ...]) -> Tally:
+    """Small limits hit the start of a job, larger ones its training."""
+    tally = Tally()
+    wide = simulate(seed=3, n_actors=40, n_periods=80)
+    for most in megabytes:
+        home = make_home(folder / f"home-{most}")
+        store = RunStore(home / "runs")
+        with Server(home / "data", home / "runs") as server:
+            with tally.case(f"the greedy job under {most} MB"), WorkerProcess(store, first=limit(most)) as worker:
+                jobs.submit(store, GREEDY, wide, run_id="greedy", name="Greedy run")
+                status = jobs.wait(store, "greedy", 180)
+                assert status.state in ("failed", "interrupted"), status
+                assert any(words in status.message for words in REASONS), f"no reason: {status.message}"
+                assert worker.process.poll() is None, "the worker died with its job"
+                assert "Greedy run: failed" in asyncio.run(look(server.url)), "the server must live and tell"
+            with tally.case(f"another job after it ({most} MB)"), WorkerProcess(store):
+                jobs.submit(store, TINY, series, run_id="modest")
+                assert jobs.wait(store, "modest", 180).state == "finished"
+    return tally

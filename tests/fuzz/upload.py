@@ -1,0 +1,41 @@
+"""A sample of the spoilt files through the page's own upload: a sentence or a preview, never an unforeseen error."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from scripts.serve import Server
+from tests.campaign import Tally
+from tests.faults.workers import make_home
+from tests.fuzz.mutate import make_case
+from tests.load.client import Session
+
+ENDINGS = {"csv": "csv", "tsv": "tsv", "npz": "npz", "npz with a mask": "npz", "parquet": "parquet", "zip": "zip", "zip of parquet": "zip"}  # fmt: skip
+
+
+async def bring(url: str, numbers: range, seed: int, tally: Tally) -> None:
+    for number in numbers:
+        kind, data, _ = make_case(number, seed)
+        with tally.case(f"case {number} of seed {seed} ({kind})"):
+            async with Session(url, "Data", "do=Add data") as visitor:
+                await visitor.upload("Your files", {f"case.{ENDINGS[kind]}": data})
+                assert visitor.alerts() or visitor.has("button", "Import"), "neither a preview nor a word"
+                if visitor.has("button", "Import"):
+                    words = len(visitor.alerts())
+                    await visitor.click("Import")
+                    await visitor.wait_for(lambda: visitor.has("button", "Save") or len(visitor.alerts()) > words, "the import ends, one way or the other")  # noqa: B023  # fmt: skip
+
+
+def upload_campaign(folder: Path, n_cases: int, seed: int) -> Tally:
+    home, tally = make_home(folder / "home"), Tally()
+    with Server(home / "data", home / "runs") as server:
+        half = n_cases // 2
+
+        async def both() -> None:
+            await asyncio.gather(bring(server.url, range(half), seed, tally), bring(server.url, range(half, n_cases), seed, tally))  # fmt: skip
+
+        asyncio.run(both())
+        left = sorted(p.name for p in (home / "data").iterdir())
+        tally.check(left == ["demo.npz"], f"the data folder holds {left}")
+    return tally

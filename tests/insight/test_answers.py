@@ -1,0 +1,225 @@
+"""Attribution is complete and lands where it must; shocks spread along ties; scenarios are kept whole; weeks stand out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.trained_store import make_home
+from trnn_core.data.simulate import simulate, truth_of
+from trnn_core.errors import TRNNError
+from trnn_core.insight.answers import Attribution, Impulse, Outcome, Unusual, pack, unpack
+from trnn_core.insight.attribution import attribute
+from trnn_core.insight.impulse import impulse_response
+from trnn_core.insight.library import delete_scenario, get_scenario, list_scenarios, save_scenario
+from trnn_core.insight.loading import load_view
+from trnn_core.insight.scenario import run_scenario
+from trnn_core.insight.shocks import Shock, parse_shock
+from trnn_core.insight.unusual import find_unusual
+from trnn_core.insight.view import NetworkView
+from trnn_core.insight.words import (  # fmt: skip
+    drivers,
+    effects,
+    moved,
+    say_attribution,
+    say_completeness,
+    say_effect,
+    say_impulse,
+    say_unusual,
+)
+from trnn_core.training.config import Recipe
+from trnn_core.training.networks import build_network
+from trnn_core.training.prepare import prepare
+from trnn_core.training.store import RunStore
+from trnn_core.training.trainer import fit
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return make_home(tmp_path_factory.mktemp("insight") / "home", n_actors=6, n_periods=110)
+
+
+@pytest.fixture
+def store(home) -> RunStore:
+    return RunStore(home / "runs")
+
+
+@pytest.fixture
+def view(store) -> NetworkView:
+    return load_view(store, "first")  # type: ignore[return-value]
+
+
+def busiest(view, n) -> list[tuple[int, int, int]]:
+    total = np.asarray(view.series.values).mean(axis=0)
+    return [tuple(int(x) for x in np.unravel_index(p, total.shape)) for p in np.argsort(-total, axis=None)[:n]]
+
+
+def own_past_only() -> NetworkView:
+    """A network whose factors are all diagonal: by construction each cell reads its own past and nothing else."""
+    series = simulate(seed=3, n_actors=5, n_periods=80)
+    recipe = Recipe(data={"transform": "log1p+standardise", "window": 5}, model={"cell": "gru", "hidden_shape": (5, 5, 4), "init": "identity"})  # fmt: skip
+    prepared = prepare(series, recipe)
+    network = build_network(prepared, recipe)
+    with torch.no_grad():
+        for factor in network.parameters():
+            if factor.shape[-1] == factor.shape[-2]:
+                factor.mul_(torch.eye(factor.shape[-1]))
+    return NetworkView(network, prepared)
+
+
+@pytest.mark.parametrize("step", [1, 3, 8])
+def test_contributions_add_up_to_the_difference_from_the_usual(view, step):
+    gaps = []
+    for cell in (*busiest(view, 4), (0, 1, 2)):
+        found = attribute(view, cell, step)
+        gaps.append(found.gap)
+        with torch.no_grad():
+            level = float(view.levels(view.past(len(view.series) - 1)[None], step)[0, step - 1][cell])
+        assert found.level == pytest.approx(level, abs=1e-5)
+        assert found.in_events.sum() == pytest.approx(found.value - found.usual_value, abs=0.01 * abs(found.value - found.usual_value) + 1e-3)  # fmt: skip
+    assert max(gaps) <= 0.01, gaps
+
+
+def test_a_cell_that_depends_on_its_own_past_only_is_attributed_there():
+    view = own_past_only()
+    found = attribute(view, (1, 2, 0))
+    assert abs(found.difference) > 0.01 and found.complete
+    own = np.zeros(found.contributions.shape, dtype=bool)
+    own[:, 1, 2, 0] = True
+    assert np.abs(found.contributions[~own]).max() < 1e-6
+    assert found.contributions[own].sum() == pytest.approx(found.difference, rel=0.01)
+    table = drivers(found, view.series.actors, view.series.actions)
+    assert len(table) == 1 and table["share"][0] == pytest.approx(1.0, rel=0.01)
+
+
+def test_an_attribution_in_words_names_what_happened(view):
+    cell, series = busiest(view, 1)[0], view.series
+    found = unpack(Attribution, pack(attribute(view, cell)))
+    assert "gap of 0." in say_completeness(found) and "complete" in say_completeness(found)
+    assert f"{series.actors[cell[0]]} → {series.actors[cell[1]]}" in say_attribution(found, series.actors, series.actions, "week", "events")  # fmt: skip
+    row = drivers(found, series.actors, series.actions).iloc[0]
+    t = found.dates.index(row["period"])
+    i, j, k = series.actors.index(row["source"]), series.actors.index(row["target"]), series.actions.index(row["action"])  # fmt: skip
+    assert row["observed"] == pytest.approx(series.values[len(series) - len(found.dates) + t, i, j, k], abs=1e-3)
+
+
+def test_bad_cells_are_told(view):
+    with pytest.raises(TRNNError, match="from one country to another"):
+        attribute(view, (1, 1, 0))
+    with pytest.raises(TRNNError, match="sender and a receiver from 0 to 5"):
+        attribute(view, (0, 9, 0))
+
+
+def test_without_a_change_a_scenario_is_the_runs_forecast(store, view):
+    a, b, _ = view.series.actors[:3]
+    outcome = run_scenario(view, [Shock(a, b, "verbal conflict", "+", 0.0)])
+    stored = store.get("first").forecast()
+    np.testing.assert_allclose(outcome.usual[0], stored["mean"], rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(outcome.usual[2], stored["upper"], atol=1.0)
+    assert np.abs(outcome.difference).max() == 0
+
+
+def test_a_shock_moves_the_forecast_and_the_means_differ_by_the_difference(view):
+    shock = parse_shock(f"{view.series.actors[0]},{view.series.actors[1]},verbal conflict,+20", view.series)
+    outcome = unpack(Outcome, pack(run_scenario(view, [shock])))
+    off = ~np.eye(6, dtype=bool)
+    assert np.abs(outcome.difference[:, off]).max() > 0
+    np.testing.assert_allclose((outcome.changed[0] - outcome.usual[0])[:, off], outcome.difference[:, off], atol=1e-4)
+    assert (outcome.lower <= outcome.difference + 1e-6).all() and (outcome.difference <= outcome.upper + 1e-6).all()
+    assert outcome.difference[:, ~off].max() == 0
+    table = effects(outcome, view.series.actors, view.series.actions)
+    assert len(table) == 8 * 6 * 5 * 4 and table["difference"].abs().is_monotonic_decreasing
+    assert outcome.dates[0] in say_effect(outcome, view.series.actors, view.series.actions, 0, "week", "events")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("China,Japan", "SENDER,RECEIVER,ACTION,AMOUNT"),
+        ("Nowhere,Japan,verbal conflict,+2", "one of the run's 6"),
+        ("Japan,Japan,verbal conflict,+2", "from one country to another"),
+        ("Japan,Georgia,verbal conflict,much", "must be a number"),
+        ("Japan,Georgia,shouting,+2", "action of a shock"),
+        ("Japan,Georgia,verbal conflict,+2,2004-01-02", "first day of a week"),
+        ("Japan,Georgia,verbal conflict,+2,2004-01-01", "reads the last"),
+        ("Japan,Georgia,verbal conflict,+1e12", "from 0 to"),
+    ],
+)
+def test_bad_shocks_get_a_sentence(view, text, words):
+    with pytest.raises(TRNNError, match=words):
+        run_scenario(view, [parse_shock(text, view.series)])
+
+
+def test_names_with_commas_and_all_four_amounts(view):
+    named = replace(view.series, actors=("Korea, South", *view.series.actors[1:]))
+    shock = parse_shock('"korea, south",Japan,all,x2', named)
+    assert (shock.source, shock.action, shock.how, shock.amount) == ("Korea, South", "all", "x", 2.0)
+    assert [parse_shock(f"Georgia,Japan,verbal conflict,{a}", view.series).how for a in ("5", "-5", "=0")] == ["+", "-", "="]  # fmt: skip
+
+
+def test_scenarios_are_kept_listed_read_and_deleted_whole(store, view):
+    run = store.get("first")
+    shocks = [Shock(view.series.actors[0], view.series.actors[1], "all", "x", 3.0)]
+    outcome = run_scenario(view, shocks, horizon=3)
+    first = save_scenario(run, "  Three\ntimes ", shocks, outcome)
+    second = save_scenario(run, "Again", shocks, outcome)
+    assert {s.name for s in list_scenarios(run)} == {"Three times", "Again"} and first.fits(run)
+    np.testing.assert_allclose(get_scenario(run, first.scenario_id).outcome().difference, outcome.difference, rtol=1e-6)
+    assert run.verify() == []
+    damaged = bytearray((second.folder / "outcome.npz").read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    (second.folder / "outcome.npz").write_bytes(damaged)
+    with pytest.raises(TRNNError, match="does not match its checksum"):
+        second.outcome()
+    for scenario in (first, second):
+        delete_scenario(run, scenario.scenario_id)
+    assert list_scenarios(run) == [] and not list((run.folder / "scenarios").iterdir())
+    with pytest.raises(TRNNError, match="must look like"):
+        get_scenario(run, "../../etc")
+
+
+def test_an_impulse_fades_and_is_told(view):
+    found = unpack(Impulse, pack(impulse_response(view, (0, 1, 0), 15.0, n_origins=6)))
+    assert found.mean.shape == (8, 6, 6, 4) and np.abs(found.mean).max() > 0
+    assert (found.lower <= found.mean + 1e-6).all() and (found.mean <= found.upper + 1e-6).all()
+    assert found.mean[:, np.arange(6), np.arange(6)].max() == 0
+    assert "After 15 more" in say_impulse(found, view.series.actors, view.series.actions, "week")
+
+
+def test_a_week_of_crisis_stands_out_with_its_countries():
+    calm = simulate(seed=5, n_actors=6, n_periods=300)
+    values = calm.values.copy()
+    values[285, 0, 1:4, 3] += 40
+    values[285, 1:4, 0, 3] += 40
+    series = replace(calm, values=values, observed=None)
+    recipe = Recipe(data={"transform": "log1p+standardise", "window": 2}, model={"cell": "gru", "hidden_shape": (6, 6, 4), "init": "identity"}, train={"epochs": 2})  # fmt: skip
+    fitted = fit(series, recipe)
+    found = unpack(Unusual, pack(find_unusual(NetworkView(fitted.network, fitted.prepared))))
+    at = found.dates.index(str(series.dates[285]))
+    assert int(found.flagged[0]) == at and found.surprise[at] >= 3
+    assert len(found.flagged) <= 0.05 * len(found.dates)
+    rows = moved(found, at, series.actors, series.actions).head(6)
+    assert {series.actors[0]} <= set(rows["source"]) | set(rows["target"]) and set(rows["action"]) == {
+        "material conflict"
+    }
+    assert str(series.dates[285]) in say_unusual(found, "week")
+
+
+@pytest.mark.slow
+def test_a_planted_shock_spreads_along_the_planted_ties():
+    """Of the answers to a push, those on true ties are several times those on other relations of the same reach."""
+    series = simulate(seed=0)
+    recipe = Recipe(data={"transform": "log1p+standardise", "window": 1}, model={"cell": "gru", "hidden_shape": (25, 25, 4), "init": "identity"}, train={"epochs": 12, "schedule": "cosine", "clip_norm": 1.0})  # fmt: skip
+    fitted = fit(series, recipe)
+    view, truth = NetworkView(fitted.network, fitted.prepared), truth_of(series)
+    cell = (series.actors.index("China"), series.actors.index("Japan"), 3)
+    found = impulse_response(view, cell, 20.0, horizon=1)
+    true = truth.response("China", "Japan", "material conflict", n=1)[0]
+    answer = found.levels[0]
+    others = np.ones(answer.shape, dtype=bool)
+    others[cell] = False
+    tied = others & (true > 0.02)
+    assert np.abs(answer[tied]).mean() > 5 * np.abs(answer[others & (true == 0)]).mean()

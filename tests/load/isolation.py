@@ -1,0 +1,89 @@
+"""Twenty people with data of their own: nobody ever sees another's data, choice or cache.
+
+Every set has countries that no other has; whatever the server sends to a session is searched for the names of others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import numpy as np
+
+from scripts.serve import Server
+from tests.campaign import Tally
+from tests.faults.workers import make_home
+from tests.load.client import Session
+from tests.load.visitors import choices
+from trnn_core.data.readers.npz import write_npz
+from trnn_core.data.series import QUAD_ACTIONS, Provenance, RelationalSeries
+
+MARK = re.compile(rb"Zone(\d\d)[A-F]")
+LETTERS = "ABCDEF"
+
+
+def own_names(n: int) -> tuple[str, ...]:
+    return tuple(f"Zone{n:02d}{letter}" for letter in LETTERS)
+
+
+def own_series(n: int) -> RelationalSeries:
+    """Same shape and dates for all, so that a cache with a careless key would mix them up."""
+    values = np.random.default_rng(n).poisson(3.0, (60, 6, 6, 4)).astype(float)
+    dates = np.datetime64("2010-01-04") + 7 * np.arange(60)
+    return RelationalSeries(values, dates, own_names(n), QUAD_ACTIONS, source=Provenance(f"Set {n:02d}"))
+
+
+def own_table(n: int) -> bytes:
+    rows = [f"2014-01-{d:02},{a},{b},talks,{d}" for d in range(1, 29) for a in own_names(n)[:3] for b in own_names(n)[3:]]  # fmt: skip
+    return ("date,source,target,action,value\n" + "\n".join(rows) + "\n").encode()
+
+
+def check_own(visitor: Session, n: int, where: str) -> None:
+    seen = {int(m) for m in MARK.findall(visitor.content())}
+    assert seen <= {n}, f"{where}: session {n} was sent the names of {sorted(seen - {n})}"
+
+
+async def explore(url: str, n: int, n_actions: int, tally: Tally) -> None:
+    """One's own saved set, looked at from many sides while others do the same."""
+    rng = np.random.default_rng(n)
+    with tally.case(f"session {n} explores"):
+        async with Session(url, "Data", f"data=set-{n:02d}") as visitor:
+            check_own(visitor, n, "opening")
+            assert MARK.search(visitor.content()), "its own names are not shown"
+            for step in range(n_actions):
+                widgets = choices(visitor)
+                widget, values = widgets[rng.integers(len(widgets))]
+                value = values[rng.integers(len(values))]
+                visitor.set(widget, value)
+                await visitor.rerun()
+                check_own(visitor, n, f"action {step}")
+
+
+async def bring(url: str, n: int, tally: Tally) -> None:
+    """One's own file, imported and never saved: nobody else may meet it."""
+    with tally.case(f"session {n} imports"):
+        async with Session(url, "Data", "do=Add data") as visitor:
+            check_own(visitor, n, "before")
+            await visitor.upload("Your files", {"mine.csv": own_table(n)})  # all files have the same name
+            check_own(visitor, n, "preview")
+            visitor.set(visitor.widget("text_input", "Countries"), "all")
+            visitor.set(visitor.widget("text_input", "Name of the set"), f"Title of {own_names(n)[0]}")
+            await visitor.click("Import")
+            await visitor.wait_for(lambda: visitor.has("button", "Save"), "the import ends")
+            check_own(visitor, n, "result")
+            assert own_names(n)[0] in visitor.text().replace("\\", ""), visitor.text()[:300]
+
+
+def isolation_campaign(folder: Path, n_sessions: int, n_actions: int) -> Tally:
+    home, tally = make_home(folder / "home"), Tally()
+    for n in range(n_sessions):
+        write_npz(own_series(n), home / "data" / f"set-{n:02d}.npz")
+
+    async def everybody(url: str) -> None:
+        both = [t for n in range(n_sessions) for t in (explore(url, n, n_actions, tally), bring(url, n, tally))]
+        await asyncio.gather(*both)
+
+    with Server(home / "data", home / "runs") as server:
+        asyncio.run(everybody(server.url))
+    return tally

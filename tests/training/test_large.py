@@ -1,0 +1,47 @@
+"""Many actors: what is done in parts is what would be done at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from tests.training.small import SMALL
+from trnn_core.data import transforms
+from trnn_core.data.series import RelationalSeries
+from trnn_core.models.baselines import base
+from trnn_core.training import prepare as preparing
+from trnn_core.training.config import Recipe
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"data.transform": "log1p+standardise"},
+        {"data.slices": ("direct", "reciprocal", "sender")},
+        {"data.slices": ("direct", "direct@ewma:0.2")},
+        {"model.likelihood": "negative_binomial"},
+        {"model.likelihood": "cross_entropy", "data.transform": "min-max"},
+    ],
+    ids=str,
+)
+def test_preparing_in_parts_gives_the_same_bits(change: dict, small_series: RelationalSeries, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    recipe: Recipe = SMALL.changed(**change)
+    whole = preparing.prepare(small_series, recipe)
+    monkeypatch.setattr(preparing, "BLOCK_CELLS", 500)  # three periods of 6 x 6 x 4
+    monkeypatch.setattr(transforms, "BLOCK_CELLS", 2000)  # one sender at a time
+    parts = preparing.prepare(small_series, recipe)
+    assert torch.equal(whole.inputs, parts.inputs) and torch.equal(whole.targets, parts.targets)
+    assert whole.input_names == parts.input_names
+    for (_, a), (_, b) in zip(whole.transform.steps, parts.transform.steps, strict=True):
+        assert all(np.array_equal(a[key], b[key]) for key in a)
+
+
+def test_few_enough_cells_are_all_kept_and_many_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = np.random.default_rng(0).random((50, 6, 6)) < 0.8
+    assert base._thinned(seen, 4) is seen
+    monkeypatch.setattr(base, "_NOISE_CELLS", 400)
+    fewer = base._thinned(seen, 4)
+    assert fewer.sum() == 100 and not (fewer & ~seen).any()
+    by_period = fewer.sum((1, 2))
+    assert by_period.max() - by_period.min() <= 2

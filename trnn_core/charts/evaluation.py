@@ -1,0 +1,118 @@
+"""How good forecasts were: errors by model, over time, by action, step and country; calibration. Less is better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from trnn_core.charts.theme import fade, finish, palette, plain
+
+
+def errors_by_model(
+    names: Sequence[str], errors: Sequence[float], accent: str, *, unit: str, subtitle: str, simulated: bool, dark: bool = False
+) -> go.Figure:  # fmt: skip
+    """Horizontal bars, the best on top, the model in hand in its own colour; drawn as dots from the least error on."""
+    colours = palette(dark)
+    figure = go.Figure(
+        go.Bar(
+            x=list(errors)[::-1], y=[plain(n) for n in names][::-1], orientation="h",
+            marker={"color": [colours.lines[1] if n == accent else fade(colours.lines[0], 0.65) for n in names][::-1]},
+            text=[f"{e:.4g}" for e in errors][::-1], textposition="auto", hovertemplate="%{y}: %{x:.5g}<extra></extra>",
+        )
+    )  # fmt: skip
+    figure.update_xaxes(title=f"{unit}, less is better", rangemode="tozero")
+    figure.update_yaxes(showgrid=False)
+    return finish(figure, "Error of each model", subtitle=subtitle, simulated=simulated, dark=dark, height=130 + 28 * len(names), margin=(10, 20, 66, 46))  # fmt: skip
+
+
+def errors_over_time(
+    table: pd.DataFrame, models: Sequence[str], *, unit: str, period: str, subtitle: str = "", simulated: bool,
+    dark: bool = False, height: int = 400,
+) -> go.Figure:  # fmt: skip
+    """A line per model over the periods that were forecast; `table` has a column per model."""
+    figure = go.Figure()
+    for n, model in enumerate(models):
+        figure.add_scatter(
+            x=list(table.index), y=table[model], mode="lines+markers" if len(table) <= 80 else "lines", name=plain(model), marker={"size": 4},
+            line={"width": 2 if n == 0 else 1.3, "color": palette(dark).lines[n % 8], "dash": "solid" if n == 0 else ("dash", "dot", "dashdot")[(n - 1) % 3]},
+            hovertemplate="%{x|%d %b %Y}: %{y:.4g}<extra>" + plain(model) + "</extra>",
+        )  # fmt: skip
+    figure.update_yaxes(title=unit, rangemode="tozero")
+    figure.update_xaxes(title=f"{period} that was forecast", type="date")
+    return finish(figure, "Error over time", subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 90))  # fmt: skip
+
+
+def errors_by_group(
+    table: pd.DataFrame, models: Sequence[str], title: str, *, unit: str, axis: str, subtitle: str = "", simulated: bool,
+    dark: bool = False, height: int = 380,
+) -> go.Figure:  # fmt: skip
+    """Bars side by side: a group per row of `table` (an action, a step), a bar per model."""
+    figure = go.Figure()
+    for n, model in enumerate(models):
+        figure.add_bar(
+            x=[plain(str(row)).replace(" ", "<br>") for row in table.index], y=table[model], name=plain(model), marker={"color": palette(dark).lines[n % 8]},
+            hovertemplate="%{x}: %{y:.4g}<extra>" + plain(model) + "</extra>",
+        )  # fmt: skip
+    figure.update_layout(barmode="group", bargap=0.25)
+    figure.update_yaxes(title=unit, rangemode="tozero")
+    figure.update_xaxes(title=axis, type="category", tickangle=0)
+    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 104))  # fmt: skip
+
+
+def errors_by_country(
+    table: pd.DataFrame, *, unit: str, subtitle: str, simulated: bool, dark: bool = False, most: int = 30
+) -> go.Figure:
+    """Two dots per country, as sender and as receiver, the hardest on top."""
+    colours, shown = palette(dark), table.head(most).iloc[::-1]
+    names = [plain(c) for c in shown["country"]]
+    figure = go.Figure()
+    for x0, x1, name in zip(shown["sent"], shown["received"], names, strict=True):
+        figure.add_scatter(x=[x0, x1], y=[name, name], mode="lines", line={"color": colours.grid, "width": 3}, hoverinfo="skip", showlegend=False)  # fmt: skip
+    for column, words, colour, symbol in (("sent", "what it does", colours.lines[0], "circle"), ("received", "what is done to it", colours.lines[1], "diamond")):  # fmt: skip
+        figure.add_scatter(
+            x=shown[column], y=names, mode="markers", name=words, marker={"size": 9, "color": colour, "symbol": symbol},
+            hovertemplate="%{y}: %{x:.4g}<extra>" + words + "</extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title=f"{unit}, mean over partners", rangemode="tozero")
+    figure.update_yaxes(tickfont={"size": 11})
+    return finish(figure, "Error by country", subtitle=subtitle, simulated=simulated, dark=dark, height=190 + 18 * len(shown), margin=(10, 16, 66, 92))  # fmt: skip
+
+
+def pit_histogram(
+    bars: np.ndarray, model: str, *, subtitle: str = "", simulated: bool, dark: bool = False, height: int = 360
+) -> go.Figure:
+    """Where what came fell within the forecast: ten bars that should all be as high as the line."""
+    colours, n = palette(dark), len(bars)
+    names = [f"{100 * i // n}–{100 * (i + 1) // n}" for i in range(n)]
+    figure = go.Figure(go.Bar(x=names, y=bars, marker={"color": colours.node}, hovertemplate="%{x}: %{y:.1%}<extra></extra>"))  # fmt: skip
+    figure.add_hline(y=1 / n, line={"dash": "dash", "color": colours.lines[1], "width": 2})
+    figure.update_layout(bargap=0.06, showlegend=False)
+    figure.update_yaxes(title="share of what came", tickformat=".0%", range=[0, max(0.15, float(np.nanmax(bars, initial=0.0)) * 1.1)])  # fmt: skip
+    figure.update_xaxes(
+        title="percentiles of the forecast (randomised PIT)", type="category", tickangle=0, tickfont={"size": 11}
+    )
+    return finish(figure, f"Where in its forecast what came fell: {model}", subtitle=subtitle or "dashed: as it should be", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 60))  # fmt: skip
+
+
+def coverage_by_group(
+    table: pd.DataFrame, models: Sequence[str], groups: Sequence[str], *, simulated: bool, dark: bool = False, height: int = 360
+) -> go.Figure:  # fmt: skip
+    """How often the 90 % interval held, for quiet to active pairs; the band is 88 to 92 %."""
+    colours = palette(dark)
+    figure = go.Figure()
+    figure.add_hrect(y0=0.88, y1=0.92, fillcolor=fade(colours.lines[2], 0.18), line={"width": 0})
+    figure.add_hline(y=0.9, line={"dash": "dash", "color": colours.lines[2], "width": 1.5})
+    symbols = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "hexagon")
+    for n, model in enumerate(models):
+        mine = table[table["model"] == model].set_index("group")["coverage90"].reindex(list(groups))
+        figure.add_scatter(
+            x=list(groups), y=mine.to_numpy(), mode="markers", name=plain(model), marker={"size": 11 if n == 0 else 9, "color": colours.lines[n % 8], "symbol": symbols[n % 8]},
+            hovertemplate="%{x}: %{y:.1%}<extra>" + plain(model) + "</extra>",
+        )  # fmt: skip
+    low = float(table["coverage90"].min()) if len(table) else 0.8
+    figure.update_yaxes(title="share inside the 90 % interval", tickformat=".0%", range=[min(0.8, low - 0.02), 1.005])
+    figure.update_xaxes(title="pairs by how active they were before the test", type="category")
+    return finish(figure, "How often the 90 % interval held", subtitle="band: 88 to 92 %", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 90))  # fmt: skip

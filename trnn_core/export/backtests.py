@@ -1,0 +1,102 @@
+"""A backtest to take away: the leaderboard for a paper, all tables in one workbook, each with where it came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from trnn_core import __version__
+from trnn_core.charts import evaluation as charts
+from trnn_core.evaluation.intervals import GROUPS
+from trnn_core.evaluation.results import ALL, BacktestResult
+from trnn_core.evaluation.views import board, coverage_groups, hardest_pairs, over_time, pit_bars
+from trnn_core.evaluation.words import METRIC_WORDS, headline, name_of, speaker
+from trnn_core.export.blocks import Block, Chart, Table, Text
+from trnn_core.export.citation import SIMULATED, licence_words
+from trnn_core.export.sheets import latex_table, workbook
+
+HEADS = {
+    "model": "Model", "error": "Error", "skill_persistence": "Skill vs persistence", "skill_best": "Skill vs best baseline",
+    "p": "DM p-value", "crps": "CRPS", "r2": "R2", "coverage90": "90 % interval held", "auc": "AUC", "origins": "Origins",
+}  # fmt: skip
+FORMATS = {
+    "Error": ".5f", "Skill vs persistence": "+.1%", "Skill vs best baseline": "+.1%", "DM p-value": ".3f", "CRPS": ".5f", "R2": ".3f",
+    "90 % interval held": ".1%", "AUC": ".3f", "Origins": ".0f",
+}  # fmt: skip
+
+MISS_HEADS = {
+    "period": "Period", "source": "Sender", "target": "Receiver", "action": "Action", "expected": "Expected", "lower": "90 % from",
+    "upper": "90 % to", "came": "What came",
+}  # fmt: skip
+PAIR_HEADS = {"source": "Sender", "target": "Receiver", "action": "Action", "error": "MSE", "share": "Of all error"}
+WORST = 10
+
+
+def facts(result: BacktestResult) -> list[str]:
+    """Where the figures came from, a sentence each."""
+    said = [SIMULATED] if result.simulated else []
+    return [
+        *said,
+        f"Data: {result.title} ({len(result.actors)} actors, {len(result.actions)} actions).",
+        f"Fingerprint of the data (SHA-256): {result.fingerprint}.",
+        licence_words(result.simulated, result.licence),
+        result.words,
+        f"Made by TRNN Studio {__version__}.",
+    ]
+
+
+def board_csv_table(result: BacktestResult, metric: str, step: int, action: str = ALL) -> pd.DataFrame:
+    """The leaderboard with what it was made of in every row."""
+    about: dict[str, Any] = {"metric": metric, "step": step, "action": action, "data": "simulated" if result.simulated else "observed", "dataset": result.title}  # fmt: skip
+    return board(result, metric, step, action).assign(**about)
+
+
+def backtest_workbook(result: BacktestResult, metric: str, step: int, action: str, model: str) -> bytes:
+    """Leaderboard, errors by origin, calibration, countries and misses as sheets of one Excel file."""
+    steps = range(1, result.protocol.horizon + 1)
+    table = result.table()
+    sheets = {
+        "Leaderboard": pd.concat([board_csv_table(result, metric, h, action) for h in steps], ignore_index=True),
+        "By origin": table[(table["metric"] == metric) & (table["action"] == action)].reset_index(drop=True),
+        "By action": table[table["metric"] == metric].groupby(["model", "horizon", "action"], sort=False)["value"].mean().reset_index(),
+        "By country": result.by_country((metric,)),
+        "Calibration": result.calibration(),
+        "Largest misses": result.misses(model, step, action, n=500).rename(columns={"period": "date"}).assign(model=model),
+    }  # fmt: skip
+    return workbook(sheets, facts(result), result.simulated)
+
+
+def board_latex(result: BacktestResult, metric: str, step: int, action: str, words: str) -> str:
+    """The leaderboard as a LaTeX table."""
+    frame = board(result, metric, step, action)[list(HEADS)].rename(columns=HEADS)
+    ahead = f"{step} {result.period}{'s' if step > 1 else ''} ahead"
+    caption = f"Backtest, {ahead}, {words}, {'all actions' if action == ALL else action}; {int(frame['Origins'].iloc[0])} origins."  # fmt: skip
+    source = f"Source: {result.title}. {licence_words(result.simulated, result.licence)}"
+    return latex_table(Table(frame, caption, formats=FORMATS), facts(result), source, result.simulated, "backtest")
+
+
+def report_blocks(result: BacktestResult) -> list[Block]:
+    """A backtest as part of a report: what it found in sentences, the leaderboard, calibration, and the misses."""
+    model, groups = speaker(result), list(GROUPS)
+    table = board(result)
+    frame = table[list(HEADS)].rename(columns=HEADS)
+    rivals = [model, *(name for name in table["model"] if name != model)][:4]
+    unit, simulated = METRIC_WORDS["mse"], result.simulated
+    ahead = f"one {result.period} ahead"
+    blocks: list[Block] = [
+        Text(" ".join(headline(result, model)), "lead"),
+        Text(result.words, "note"),
+        Table(frame, f"Leaderboard {ahead}, best first: means over {int(frame['Origins'].iloc[0])} origins; p against the best baseline.", formats=FORMATS),
+        Chart(charts.errors_by_model(table["model"].tolist(), table["error"].tolist(), model, unit=unit, subtitle=f"all actions, {ahead}", simulated=simulated), "leaderboard", "Squared error of each model"),
+        Chart(charts.errors_over_time(over_time(result, "mse", 1, ALL), rivals, unit=unit, period=result.period, simulated=simulated), "error-over-time", "Squared error of the models over time"),
+        Chart(charts.pit_histogram(pit_bars(result, model, 1), model, simulated=simulated), "pit", "Histogram of the randomised PIT"),
+        Chart(charts.coverage_by_group(coverage_groups(result, 1), rivals, groups, simulated=simulated), "calibration", "How often the 90 % interval held, by activity"),
+    ]  # fmt: skip
+    missed = result.misses(model, n=WORST).drop(columns="error").rename(columns=MISS_HEADS)
+    pairs = hardest_pairs(result, model, "mse", 1, ALL, WORST).rename(columns=PAIR_HEADS)
+    return [
+        *blocks,
+        Table(missed, f"The {len(missed)} largest misses of {name_of(model)}, {ahead}: what was expected, its 90 % interval, and what came."),
+        Table(pairs, f"The {len(pairs)} pairs and actions on which {name_of(model)} erred most, mean over all origins.", formats={"MSE": ".4f", "Of all error": ".1%"}),
+    ]  # fmt: skip

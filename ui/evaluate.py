@@ -1,0 +1,126 @@
+"""What is tested on the Evaluate page, and the backtests there are of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import streamlit as st
+
+from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
+from trnn_core.evaluation.protocol import Protocol
+from trnn_core.evaluation.request import KIND, BacktestRequest, fast_first
+from trnn_core.evaluation.results import BacktestResult
+from trnn_core.evaluation.stored import WHOLE, read_stored
+from trnn_core.training.runs import Run
+from trnn_core.training.tasks import Task, list_tasks, start_task
+from ui.pickers import linked
+from ui.store import data_sets, load_set, run_store, series_of
+
+SET = "set:"  # a data set without a run, in the list of what can be tested
+STORED = "run"  # the backtest that lies in the run itself
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A run with its data, or a data set by itself."""
+
+    series: RelationalSeries
+    run: Run | None = None
+
+    @property
+    def run_id(self) -> str | None:
+        return self.run.run_id if self.run else None
+
+    @property
+    def train_seconds(self) -> float | None:
+        return self.run.status().seconds or None if self.run else None
+
+    def request(self, models: list[str], protocol: Protocol) -> BacktestRequest:
+        models = fast_first(models)
+        if self.run is not None:
+            return BacktestRequest.of_run(self.run, models, protocol)
+        return BacktestRequest(self.series.fingerprint, tuple(models), protocol)
+
+    def start(self, models: list[str], protocol: Protocol) -> Task:
+        protocol.origins(len(self.series))  # too short a series is told here, not by the task
+        if self.run is None:
+            run_store().keep_series(self.series)
+        return start_task(run_store(), KIND, self.request(models, protocol).to_arguments(), run_id=self.run_id)
+
+    def tasks(self) -> list[Task]:
+        """Backtests of this run, or of these data without a run, newest first."""
+        found = list_tasks(run_store(), KIND, self.run_id)
+        if self.run is not None:
+            return found
+        return [t for t in found if t.run_id is None and t.arguments.get("fingerprint") == self.series.fingerprint]
+
+
+def pick_subject() -> Subject | None:
+    """A run, newest first, or a data set; None when there is neither."""
+    runs = {run.run_id: run for run in run_store().runs() if _readable(run)}
+    sets = [f"{SET}{name}" for name in data_sets()]
+    offered = [*runs, *sets]
+    if not offered:
+        return None
+    asked = st.query_params.get("run")
+    if asked is not None and asked not in offered:
+        st.warning(f"There is no run '{asked}' here; this is another one.", icon=":material/link_off:")
+    chosen = linked(
+        "What is tested", offered, "run", offered[0],
+        "A run: its network is trained anew on what was known at the time, beside the simple methods. A data set: simple methods only.",
+        name=lambda i: runs[i].name if i in runs else f"Data set {i.removeprefix(SET)}, without a run",
+    )  # fmt: skip
+    if chosen in runs:
+        return Subject(series_of(runs[chosen]), runs[chosen])
+    return Subject(load_set(chosen.removeprefix(SET)))
+
+
+def _readable(run: Run) -> bool:
+    try:
+        return run.recipe.model.likelihood != "cross_entropy" and run_store().series_path(run.config["data"]["fingerprint"]).exists()  # fmt: skip
+    except (TRNNError, KeyError, AttributeError):
+        return False
+
+
+def pick_result(subject: Subject) -> BacktestResult | None:
+    """One of the finished backtests, the newest by default; None when there is none."""
+    done = {task.task_id: task for task in subject.tasks() if task.status().state == "done"}
+    offered = {task_id: _name(task) for task_id, task in done.items()}
+    if subject.run is not None and (subject.run.folder / WHOLE).exists() and not done:
+        offered[STORED] = "Stored with the run"
+    if not offered:
+        return None
+    chosen = linked(
+        "Backtest", list(offered), "backtest", next(iter(offered)),
+        "Finished backtests of this run or data set, newest first. They are kept: come back, or send the link.",
+        name=offered.__getitem__,
+    )  # fmt: skip
+    if chosen == STORED:
+        assert subject.run is not None
+        return _stored(str(subject.run.folder), (subject.run.folder / WHOLE).stat().st_mtime_ns, subject.run)
+    return _finished(chosen, done[chosen].created, done[chosen])
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the backtest ...")
+def _finished(task_id: str, created: str, _task: Task) -> BacktestResult:
+    found = read_stored(_task.read)
+    assert found is not None
+    return found
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading the backtest ...")
+def _stored(folder: str, modified: int, _run: Run) -> BacktestResult:
+    found = read_stored(_run.read_checked)
+    assert found is not None
+    return found
+
+
+def _name(task: Task) -> str:
+    asked = task.arguments
+    protocol = asked["protocol"]
+    steps = "" if protocol["horizon"] == 1 else f", up to {protocol['horizon']} ahead"
+    refit = f", refitted every {protocol['refit_every']}" if protocol["refit_every"] else ""
+    models = f"{len(asked['models'])} models" if len(asked["models"]) > 1 else asked["models"][0]
+    return f"{models}{steps}{refit} · {datetime.fromisoformat(task.created):%d %b %H:%M}"

@@ -1,0 +1,88 @@
+"""Starting a backtest: what it will take, the usual choice in one click, and all choices behind it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from trnn_core.errors import TRNNError
+from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, names
+from trnn_core.evaluation.protocol import Protocol
+from trnn_core.evaluation.request import FAST, USUAL, estimate_seconds, usual_protocol
+from ui.evaluate import Subject
+from ui.words import duration
+
+SECOND_THOUGHTS = 120.0  # a default that takes longer leaves the network out
+
+
+def first_backtest(subject: Subject) -> None:
+    """Nothing yet: say what a backtest is and start a sensible one with one button."""
+    models = sensible(subject)
+    period = subject.series.period
+    with st.container(border=True):
+        st.markdown("#### How good would it have been?")
+        try:
+            protocol = usual_protocol(len(subject.series))
+            n = len(protocol.origins(len(subject.series)))
+        except TRNNError as e:
+            st.warning(f"{e} Add more data on the Data page.", icon=":material/hourglass_empty:")
+            return
+        st.markdown(
+            f"A backtest goes back in time: it stands at each of the last {n} {period}s in turn, forecasts the next one "
+            f"knowing only what was known then, and compares with what came. Every method gets the same {period}s."
+        )
+        seconds = estimate_seconds(models, subject.series.shape, protocol, subject.train_seconds)
+        st.button(
+            f"Test {words_of(models)} on {n} past {period}s", type="primary", icon=":material/play_arrow:", on_click=_start,
+            args=(subject, models, protocol), help="Works in the background; it goes on when you close the page, and can be stopped.",
+        )  # fmt: skip
+        st.caption(f"Takes about {duration(seconds)} on one processor core.")
+
+
+def sensible(subject: Subject) -> list[str]:
+    """The run's network, where it is quick to train, and three simple methods of rising strength."""
+    if subject.run is None or (subject.train_seconds or 0.0) > SECOND_THOUGHTS:
+        return list(FAST)
+    return [*FAST, RUN_NETWORK]
+
+
+def words_of(models: list[str]) -> str:
+    simple = sum(m != RUN_NETWORK for m in models)
+    return f"this run's network against {simple} simple methods" if RUN_NETWORK in models else f"{simple} simple methods"  # fmt: skip
+
+
+def new_backtest(subject: Subject) -> None:
+    """All choices; the defaults are the usual protocol."""
+    offered = [*([RUN_NETWORK] if subject.run else []), *names()]
+    period, n_periods = subject.series.period, len(subject.series)
+    chosen = st.multiselect(
+        "Models", offered, default=[m for m in (RUN_NETWORK, *USUAL) if m in offered], key="new_models", format_func=lambda m: f"{m}: {describe(m)}",
+        help="All are given the same periods. Those scored before under the same protocol are not scored again.",
+    )  # fmt: skip
+    a, b, c = st.columns(3)
+    most = max(n_periods // 2, 2)
+    n = a.number_input(f"Past {period}s", 2, most, usual_origins(n_periods, most), key="new_origins", help=f"How many {period}s, the last ones, are forecast as if they had not come yet. More give surer figures; 50 or more is good.")  # fmt: skip
+    horizon = b.number_input("Steps ahead", 1, 26, 1, key="new_horizon", help=f"Forecast 1 up to so many {period}s ahead from each {period}.")  # fmt: skip
+    refit = c.number_input("Train again every", 0, most, 0, key="new_refit", help=f"Train every model anew after so many {period}s on all that was known by then; 0 trains once, before the first. Slower, closer to real use.")  # fmt: skip
+    diagonal = st.toggle("Score acts towards oneself", key="new_diagonal", help="Whether a country's acts towards itself (the diagonal of the tensor) count. Usually not.")  # fmt: skip
+    protocol = Protocol(test=n / n_periods, min_origins=int(n), horizon=int(horizon), refit_every=int(refit), diagonal=diagonal)  # fmt: skip
+    if chosen:
+        st.caption(f"Takes about {duration(estimate_seconds(chosen, subject.series.shape, protocol, subject.train_seconds))} on one processor core, less where parts were scored before.")  # fmt: skip
+    st.button("Start backtest", type="primary", icon=":material/play_arrow:", key="start_new", disabled=not chosen, on_click=_start, args=(subject, chosen, protocol), help="Works in the background; it goes on when you close the page, and can be stopped.")  # fmt: skip
+
+
+def usual_origins(n_periods: int, most: int) -> int:
+    try:
+        return min(len(usual_protocol(n_periods).origins(n_periods)), most)
+    except TRNNError:
+        return most
+
+
+def _start(subject: Subject, models: list[str], protocol: Protocol) -> None:
+    try:
+        task = subject.start(models, protocol)
+        st.session_state["watched"] = task.task_id
+        if task.status().state == "done":
+            st.session_state["backtest"] = task.task_id
+            st.toast("This backtest was done before; here it is.", icon=":material/check:")
+    except TRNNError as e:
+        st.session_state["start_error"] = str(e)

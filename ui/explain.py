@@ -1,0 +1,102 @@
+"""Questions to a trained network: asked of a warm process beside the server, answered within a moment."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
+from trnn_core.export.tables import to_csv
+from trnn_core.insight.library import weights_of
+from trnn_core.insight.words import NOT_CAUSE
+from trnn_core.training.files import is_locked
+from trnn_core.training.runs import Run
+from trnn_core.training.tasks import Task, process_folder, start_task
+from ui.pickers import linked
+from ui.store import run_store
+
+PATIENCE = 600.0  # seconds that a page waits for an answer
+PAIR_HELP = "The relation that is looked at goes from the sender to the receiver."
+
+
+def begin(run: Run, question: str, kind: str = "explain", **arguments: Any) -> Task:
+    """Ask, without waiting. The same question about the same weights is answered once."""
+    asked = {"question": question, "weights": weights_of(run), **arguments}
+    return start_task(run_store(), kind, asked, run_id=run.run_id)
+
+
+def ask(run: Run, question: str, kind: str = "explain", **arguments: Any) -> bytes:
+    """Ask and wait, with a bar when it takes longer than a moment."""
+    return wait_for(begin(run, question, kind, **arguments))
+
+
+def warm_up(run: Run) -> None:
+    """See to it that a process with this network loaded is there, so that the first question need not wait for it."""
+    asleep = not is_locked(process_folder(run_store(), "explain") / "lock")
+    asked = {"question": "warm", "weights": weights_of(run)}
+    start_task(run_store(), "explain", asked, run_id=run.run_id, fresh=asleep)
+
+
+def wait_for(task: Task) -> bytes:
+    box, begun = st.empty(), time.monotonic()
+    while (status := task.status()).is_live:
+        if time.monotonic() - begun > PATIENCE:
+            raise TRNNError("The answer takes too long; reload the page to look again, the work goes on meanwhile.")
+        if time.monotonic() - begun > 0.4:
+            words = status.message if status.state == "running" else "Waiting for the network to be loaded"
+            box.progress(min(max(status.done, 0.0), 1.0), text=f"{words.rstrip('.')} ...")
+        time.sleep(0.04)
+    box.empty()
+    if status.state != "done":
+        raise TRNNError(status.message or f"The question was {status.state}; reload the page to ask again.")
+    return task.read("answer.npz")
+
+
+def warn_not_cause() -> None:
+    st.info(NOT_CAUSE, icon=":material/balance:")
+
+
+def pick_cell(series: RelationalSeries) -> tuple[str, str, str]:
+    """Sender, receiver and action, always in the address bar."""
+    first, second = busiest(series)
+    a, b, c = st.columns([2, 2, 2])
+    with a:
+        source = linked("Sender", series.actors, "sender", first, f"Who acts. {PAIR_HELP}")
+    with b:
+        target = linked("Receiver", series.actors, "receiver", second, f"Who is acted upon. {PAIR_HELP}")
+    with c:
+        action = linked("Action", series.actions, "action", series.actions[0], "The kind of act.")
+    return source, target, action
+
+
+def busiest(series: RelationalSeries) -> tuple[str, str]:
+    """The pair that had most events in the last year."""
+    total = np.nansum(series.values[-52:], axis=(0, 3))
+    np.fill_diagonal(total, -1.0)
+    i, j = np.unravel_index(int(total.argmax()), total.shape)
+    return series.actors[int(i)], series.actors[int(j)]
+
+
+def same_country(source: str, target: str, series: RelationalSeries) -> bool:
+    """Say so, once, where a pair is no pair."""
+    if source == target and not series.source.diagonal:
+        st.warning("Sender and receiver are the same country. These data hold only what countries do to each other; choose two.")  # fmt: skip
+        return True
+    return False
+
+
+def download_table(table: pd.DataFrame, name: str, series: RelationalSeries, key: str) -> None:
+    def content() -> bytes:
+        return to_csv(table.assign(data="simulated" if series.source.simulated else "observed"))
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button(
+            "Table (CSV)", content, f"{name}.csv", "text/csv", icon=":material/table:", on_click="ignore", key=f"save-{key}",
+            help="The whole table behind this picture. Opens in Excel, R and Stata.",
+        )  # fmt: skip
+        st.caption("Images: the camera in the corner of each picture.")

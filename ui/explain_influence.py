@@ -1,0 +1,131 @@
+"""Who moves whom, as the network has it and as Hoff's regression has it, with doubtful ties in grey."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from trnn_core.charts.insight import influence_matrix
+from trnn_core.charts.network import network, strongest
+from trnn_core.data.series import RelationalSeries
+from trnn_core.insight.answers import PARTS, Influence, InfluenceSet
+from trnn_core.insight.library import stored_influence
+from trnn_core.insight.words import say_tie, ties
+from trnn_core.training.runs import Run
+from ui.explain import ask, begin, download_table, wait_for
+from ui.page import is_dark, show
+from ui.store import order, positions
+from ui.words import duration, escape
+
+PART_WORDS = {"sender": "Sending", "receiver": "Receiving", "action": "Actions"}
+TITLES = {
+    "sender": "Whose acts move whose acts",
+    "receiver": "What is done to whom moves what is done to whom",
+    "action": "Which acts lead to which",
+}
+WAYS = ("Hoff's regression", "Mode matrices")
+
+
+def influence_tab(run: Run, series: RelationalSeries) -> None:
+    if run.recipe.model.network != "tensor":
+        st.info(
+            "This run's model shares one set of weights among all pairs of countries, so it knows no ties between particular ones, and there is no influence to read off. "
+            "The other questions work. To see who moves whom, train a tensorial network, for example the preset *quick*.",
+            icon=":material/hub:",
+        )  # fmt: skip
+        st.page_link("pages/2_Train.py", label="Train a tensorial network", icon=":material/model_training:")
+        return
+    found = stored_influence(run)
+    if found is None:
+        found = InfluenceSet.from_npz(ask(run, "influence", kind="influence"))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        part = st.segmented_control(
+            "Influence in", PARTS, default="sender", required=True, format_func=PART_WORDS.__getitem__, key="part", bind="query-params",
+            help="Sending: what one country does moves what another does. Receiving: what is done to one moves what is done to another. Actions: one kind of act leads to another within a pair.",
+        ) or "sender"  # fmt: skip
+        drawn = st.segmented_control(
+            "As", ("Heatmap", "Graph"), default="Heatmap", required=True, key="as", bind="query-params",
+            help="A matrix with who is moved in rows and who moves in columns, or arrows from who moves to who is moved (solid ties only).",
+        )  # fmt: skip
+        ways = WAYS if found.modes is not None else WAYS[:1]
+        other = st.segmented_control(
+            "Beside it", ways, default=ways[0], required=True, key="beside", bind="query-params",
+            help="Hoff's multilinear regression (B1, B2, B3) fitted on the same weeks, or the network's own mode matrices.",
+        )  # fmt: skip
+    beside = found.modes if other == "Mode matrices" and found.modes is not None else found.regression
+    p = PARTS.index(part)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        draw(found, found.jacobian, part, series, drawn == "Graph", "The network: its Jacobian", found.solid[p], "net")
+    with right:
+        draw(found, beside, part, series, drawn == "Graph", str(other), None, "other")
+    table = ties(found, part)
+    solid = table[table["solid"]]
+    agreement = found.agreement(beside)[p]
+    said = " ".join(say_tie(row, part) for _, row in solid.head(2).iterrows()) or "No tie stands out from its errors."
+    st.markdown(escape(said))
+    alike = f"Off the diagonal the two pictures correlate at {agreement:.2f}. " if np.isfinite(agreement) else ""
+    st.caption(
+        f"{alike}{len(solid)} of {len(table)} ties are three standard errors or more from zero; the others are grey. "
+        f"Errors: {found.stability}. Left: {found.jacobian.method}. 1 is as strong as a country's own continuation."
+    )
+    check_by_training(run, found)
+    with st.expander("All ties as a table"):
+        st.dataframe(table, hide_index=True, column_config=columns(part))
+    download_table(table, f"influence-{part}-{run.run_id}", series, "influence")
+
+
+def draw(
+    found: InfluenceSet, which: Influence, part: str, series: RelationalSeries, graph: bool, way: str, solid: np.ndarray | None, key: str
+) -> None:  # fmt: skip
+    matrix = which.parts()[PARTS.index(part)]
+    off = np.where(np.eye(len(matrix), dtype=bool), 0.0, matrix)
+    actors = found.actors == series.actors and part != "action"
+    names = found.actions if part == "action" else found.actors
+    title = TITLES[part]
+    figure: go.Figure
+    if graph and actors:
+        shown = off if solid is None else np.where(solid, off, 0.0)
+        figure = network(
+            shown.T, names, positions(series, "force"), title, edges=strongest(shown.T, top=40), kind="change", unit="of own continuation",
+            simulated=series.source.simulated, subtitle=f"{way} · the strongest ties, from who moves to who is moved", dark=is_dark(), height=560,
+        )  # fmt: skip
+    else:
+        figure = influence_matrix(
+            matrix, names, title, solid=solid, order=order(series, "similarity") if actors else None, subtitle=way,
+            largest=max(float(np.quantile(np.abs(off), 0.995)), 1e-6), simulated=series.source.simulated, dark=is_dark(),
+        )  # fmt: skip
+    show(figure, f"influence-{key}", f"{title}, {way}", file=f"influence-{part}-{key}")
+
+
+def check_by_training(run: Run, found: InfluenceSet) -> None:
+    """An honest check costs three trainings: offered, not imposed."""
+    if found.retrained:
+        st.success(f"Checked by {found.retrained} further trainings, each without another third of the weeks.", icon=":material/verified:")  # fmt: skip
+        return
+    seconds = 3 * run.status().seconds
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button(
+            "Check by training three more", icon=":material/model_training:", key="retrain",
+            help=f"Trains three more networks by the same recipe, each without another third of the weeks, and greys out what does not come back. About {duration(max(seconds, 5.0))}.",
+        ):  # fmt: skip
+            st.session_state["retrain-run"] = run.run_id
+        st.caption("So far no network was trained again: a tie that looks solid may still depend on this one training.")
+    if st.session_state.get("retrain-run") == run.run_id:
+        wait_for(begin(run, "retrain", kind="influence"))
+        st.session_state.pop("retrain-run", None)
+        st.rerun()
+
+
+def columns(part: str) -> dict:
+    number = st.column_config.NumberColumn
+    return {
+        "moves": "Who moves" if part != "action" else "Act that moves",
+        "moved": "Who is moved" if part != "action" else "Act that is moved",
+        "influence": number("Influence", format="%.3f", help="1 is a country's own continuation"),
+        "error": number("Standard error", format="%.3f"),
+        "solid": st.column_config.CheckboxColumn("Solid", help="Three standard errors or more from zero"),
+        "regression": number("Hoff", format="%.3f", help="The same tie in Hoff's regression"),
+        "modes": number("Mode matrices", format="%.3f"),
+    }

@@ -1,0 +1,68 @@
+"""Unusual weeks: when the relations behaved unlike what their past led the network to expect."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from trnn_core.charts.insight import surprise_over_time
+from trnn_core.data.series import RelationalSeries
+from trnn_core.insight.answers import THRESHOLD, Unusual, unpack
+from trnn_core.insight.words import moved, say_unusual
+from trnn_core.training.runs import Run
+from ui.explain import ask, download_table
+from ui.page import is_dark, show
+from ui.pickers import linked
+from ui.words import escape
+
+
+def weeks_tab(run: Run, series: RelationalSeries) -> None:
+    found = unpack(Unusual, ask(run, "unusual"))
+    unseen = int(np.argmax(~found.learnt)) if (~found.learnt).any() else None
+    figure = surprise_over_time(
+        found.dates, found.surprise, found.flagged.tolist(), found.stretches, THRESHOLD, first_unseen=unseen, period=series.period,
+        simulated=series.source.simulated, dark=is_dark(),
+    )  # fmt: skip
+    clicked = show(
+        figure, "surprise", "Surprise of every week, unusual weeks marked", clicks=True, file="unusual-weeks"
+    )
+    st.markdown(escape(say_unusual(found, series.period)))
+    follow(clicked, found)
+    ranked = [found.dates[t] for t in np.argsort(-found.surprise, kind="stable")]
+    surprise = dict(zip(found.dates, found.surprise, strict=True))
+    a, _ = st.columns([1, 2])
+    with a:
+        week = linked(series.period.capitalize(), ranked, "week", ranked[0], "Which one to look into, the most unusual first. Or click a dot.", name=lambda d: f"{d} (surprise {surprise[d]:.1f})")  # fmt: skip
+    at = found.dates.index(week)
+    table = moved(found, at, series.actors, series.actions)
+    first = table.iloc[0]
+    st.markdown(
+        escape(
+            f"In the {series.period} of {week} {first['source']} → {first['target']}, {first['action']} was furthest from what was expected: {first['observed']:.3g} instead of {first['expected']:.3g}."
+        )
+    )
+    number = st.column_config.NumberColumn
+    st.dataframe(
+        table, hide_index=True, key="moved",
+        column_config={
+            "source": "Sender", "target": "Receiver", "action": "Action", "observed": number("Observed", format="%.3g"), "expected": number("Expected", format="%.3g"),
+            "times": number("Times its usual error", format="%+.1f"),
+        },
+    )  # fmt: skip
+    with st.expander("How surprise is measured"):
+        st.markdown(
+            f"Every relation's one-step error (on the log scale, for counts) is divided by its usual error in the 104 {series.period}s before. The mean square over all relations "
+            f"is one figure per {series.period}; *surprise* is how far its logarithm lies above that of the 104 {series.period}s before, in robust standard deviations. "
+            f"{THRESHOLD:g} or more is marked: about one {series.period} in 700 by chance alone. {series.period.capitalize()}s that the network learnt from are compared with each "
+            "other, and so are those it never saw. A surprise says that something was unlike the past, not what it was."
+        )  # fmt: skip
+    everything = pd.DataFrame({"date": found.dates, "surprise": found.surprise, "learnt": found.learnt})
+    download_table(everything, f"unusual-{run.run_id}", series, "weeks")
+
+
+def follow(clicked: tuple[int, int] | None, found: Unusual) -> None:
+    """A click on a dot chooses its week."""
+    if clicked is not None and clicked != st.session_state.get("last-week-click"):
+        st.session_state["last-week-click"] = clicked
+        st.session_state["week"] = found.dates[clicked[0]]

@@ -1,0 +1,165 @@
+"""What if: change recent weeks, see the forecast with and without, keep scenarios and lay two side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from trnn_core.charts.insight import with_and_without
+from trnn_core.charts.lines import unit_of
+from trnn_core.charts.network import network, strongest
+from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
+from trnn_core.insight.answers import Outcome, unpack
+from trnn_core.insight.library import Scenario, save_scenario
+from trnn_core.insight.shocks import ALL, HOW, Shock, check_shock
+from trnn_core.insight.words import effects, say_effect
+from trnn_core.training.runs import Run
+from ui.explain import ask, begin, busiest, download_table
+from ui.page import is_dark, show
+from ui.scenario_shelf import shelf
+from ui.store import positions
+from ui.words import escape
+
+HORIZON = 8
+HOW_WORDS = {"+": "more", "-": "fewer", "=": "set to", "x": "times"}
+WEEKS_BACK = 8  # weeks offered for a change
+
+
+def whatif_tab(run: Run, series: RelationalSeries) -> None:
+    begin(run, "ready")  # the forecast's spread is learnt while the form is filled in
+    shocks = current(series)
+    left, right = st.columns([2, 5], gap="medium")
+    with left:
+        builder(series, shocks)
+        listed(shocks)
+    with right:
+        if not shocks:
+            example(series)
+        else:
+            outcome = unpack(Outcome, ask(run, "scenario", shocks=[s.to_json() for s in shocks], horizon=HORIZON))
+            told(outcome, series, shocks)
+            keep(run, shocks, outcome)
+    shelf(run, series, open_scenario)
+
+
+def current(series: RelationalSeries) -> list[Shock]:
+    """The changes in the address bar; what does not fit the run is told and left out."""
+    found = []
+    for text in st.query_params.get_all("shock")[:20]:
+        parts = text.split("|")
+        try:
+            source, target, action, how, amount, *date = parts
+            found.append(check_shock(Shock(source, target, action, how, float(amount), date[0] if date and date[0] else None), series))  # fmt: skip
+        except (ValueError, TRNNError) as e:
+            said = str(e) if isinstance(e, TRNNError) else "a change in the link cannot be read"
+            st.warning(f"A change was left out: {said}", icon=":material/link_off:")
+    return found
+
+
+def put(shocks: list[Shock]) -> None:
+    st.query_params["shock"] = [f"{s.source}|{s.target}|{s.action}|{s.how}|{s.amount:g}|{s.date or ''}" for s in shocks]  # fmt: skip
+
+
+def builder(series: RelationalSeries, shocks: list[Shock]) -> None:
+    first, second = busiest(series)
+    with st.form("change", border=True):
+        st.markdown("**Change a recent week**")
+        source = st.selectbox("Who acts", series.actors, index=series.actors.index(first), key="shock-source", help="The sender of the change.")  # fmt: skip
+        target = st.selectbox("Towards whom", series.actors, index=series.actors.index(second), key="shock-target", help="The receiver of the change.")  # fmt: skip
+        action = st.selectbox("Action", [*series.actions, ALL], index=len(series.actions) - 1, key="shock-action", help="The kind of act, or all of them.")  # fmt: skip
+        a, b = st.columns(2)
+        amount = a.number_input("How much", min_value=0.0, max_value=1e6, value=20.0, step=1.0, key="shock-amount", help="Number of events; whole ones, for counts.")  # fmt: skip
+        how = b.selectbox("Which is", list(HOW), format_func=HOW_WORDS.__getitem__, key="shock-how", help="More or fewer than there were, set to this figure, or times this figure.")  # fmt: skip
+        dates = [str(d) for d in series.dates[-WEEKS_BACK:]][::-1]
+        date = st.selectbox(f"In the {series.period} of", dates, format_func=lambda d: f"{d} (the last one known)" if d == dates[0] else d, key="shock-date", help="Which past week is changed. The last one known counts most.")  # fmt: skip
+        if st.form_submit_button("Add this change", icon=":material/add:", type="primary", width="stretch"):
+            new = check_shock(Shock(source, target, action, how, float(amount), None if date == dates[0] else date), series)  # fmt: skip
+            put([*shocks, new])
+            st.rerun()
+
+
+def listed(shocks: list[Shock]) -> None:
+    for n, shock in enumerate(shocks):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(escape(str(shock)), width="stretch")
+            if st.button("", icon=":material/close:", key=f"drop-{n}", help="Take this change away."):
+                put(shocks[:n] + shocks[n + 1 :])
+                st.rerun()
+    if shocks and st.button("Take all away", icon=":material/delete_sweep:", help="Start again without any change."):
+        put([])
+        st.rerun()
+
+
+def example(series: RelationalSeries) -> None:
+    with st.container(border=True):
+        st.markdown("#### What would follow if last week had been different?")
+        st.markdown("Change a recent week on the left: the network then forecasts with and without the change, and the difference is drawn as a network.")  # fmt: skip
+        first, second = busiest(series)
+        shock = Shock(first, second, series.actions[-1], "+", 20.0)
+        if st.button(f"Try one: {escape(str(shock))}", icon=":material/play_arrow:", key="try", help="Adds this change and shows what follows."):  # fmt: skip
+            put([shock])
+            st.rerun()
+
+
+def told(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], key: str = "now") -> None:
+    """Difference network, the pair over time, and the largest differences."""
+    a, b = st.columns([2, 1], vertical_alignment="bottom")
+    step = a.slider(f"{series.period.capitalize()}s ahead", 1, outcome.horizon, 1, key=f"ahead-{key}", help="How far after the last week known.") - 1  # fmt: skip
+    action = b.selectbox("Acts drawn", [ALL, *series.actions], key=f"acts-{key}", help="All kinds of act added up, or one of them.")  # fmt: skip
+    difference_network(outcome, series, step, action, key)
+    st.markdown(escape(say_effect(outcome, series.actors, series.actions, step, series.period, unit_of(series))))
+    table = effects(outcome, series.actors, series.actions)
+    pair_over_time(outcome, series, table.iloc[0], key)
+    st.dataframe(table[table["date"] == outcome.dates[step]].head(10), hide_index=True, key=f"effects-{key}", column_config=columns())  # fmt: skip
+    st.caption(f"Interval of the difference: {outcome.interval_words}. How wrong the network's idea of the effect may be, it does not say.")  # fmt: skip
+    download_table(table, "scenario", series, f"scenario-{key}")
+
+
+def difference_network(outcome: Outcome, series: RelationalSeries, step: int, action: str, key: str) -> None:
+    cells = outcome.difference[step]
+    matrix = cells.sum(axis=-1) if action == ALL else cells[..., series.actions.index(action)]
+    matrix = np.where(np.abs(matrix) < 0.005, 0.0, matrix)
+    edges = strongest(matrix, top=40)
+    what = "all acts" if action == ALL else action
+    figure = network(
+        matrix, series.actors, positions(series, "force"), "What the change makes of the forecast", edges=edges, kind="change", unit=unit_of(series),
+        simulated=series.source.simulated, subtitle=f"{series.period} of {outcome.dates[step]} · {what} · orange: more, blue: less than without it",
+        dark=is_dark(), height=520,
+    )  # fmt: skip
+    show(figure, f"difference-{key}", "Network of differences between the forecast with and without the change", file="scenario-difference")  # fmt: skip
+
+
+def pair_over_time(outcome: Outcome, series: RelationalSeries, row, key: str) -> None:
+    i, j, k = series.actors.index(row["source"]), series.actors.index(row["target"]), series.actions.index(row["action"])  # fmt: skip
+    changed, usual = (tuple(x[:, i, j, k] for x in part) for part in (outcome.changed, outcome.usual))
+    figure = with_and_without(
+        outcome.dates, changed, usual, f"{row['source']} → {row['target']}, {row['action']}", unit=unit_of(series), subtitle="expected, with and without the change; shaded: 90 % intervals",
+        simulated=series.source.simulated, dark=is_dark(),
+    )  # fmt: skip
+    show(figure, f"pair-{key}", "The relation that changes most, with and without the change", file="scenario-pair")
+    last = abs(float(outcome.difference[-1, i, j, k]))
+    fades = "has all but faded" if last < 0.1 * abs(float(row["difference"])) else f"is still {last:.2g}"
+    st.caption(f"This relation changes most. After {outcome.horizon} {series.period}s the difference {fades}.")
+
+
+def keep(run: Run, shocks: list[Shock], outcome: Outcome) -> None:
+    with st.form("keep", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input("Keep it as", key="scenario-name", placeholder="name of the scenario", max_chars=80, help="Kept with the run: anybody on this server can open, compare and delete it.")  # fmt: skip
+        if st.form_submit_button("Keep with the run", icon=":material/bookmark_add:"):
+            kept = save_scenario(run, name or str(shocks[0]), shocks, outcome)
+            st.toast(f"Kept: {kept.name}", icon=":material/bookmark_added:")
+
+
+def open_scenario(scenario: Scenario) -> None:
+    put(list(scenario.shocks))
+    st.rerun()
+
+
+def columns() -> dict:
+    number = st.column_config.NumberColumn
+    return {
+        "date": None, "source": "Sender", "target": "Receiver", "action": "Action",
+        "with": number("With", format="%.3g"), "without": number("Without", format="%.3g"), "difference": number("Difference", format="%+.3g"),
+        "lower": number("From", format="%+.3g", help="Lower end of the 90 % interval of the difference"), "upper": number("To", format="%+.3g", help="Upper end"),
+    }  # fmt: skip

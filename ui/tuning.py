@@ -1,0 +1,147 @@
+"""Search for good settings: a fold of the Train page. It starts a task and reads what the task has found so far."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+
+import pandas as pd
+import streamlit as st
+
+from trnn_core.charts.tuning import setting_importance, setting_name, trial_history
+from trnn_core.data.series import RelationalSeries
+from trnn_core.errors import TRNNError
+from trnn_core.training.config import Recipe
+from trnn_core.training.executors import VARIABLE
+from trnn_core.training.search import Study, TuneConfig, default_space, list_studies, parse_space
+from trnn_core.training.tasks import Task, list_tasks, start_task
+from ui.guard import guard
+from ui.page import is_dark, show
+from ui.store import run_store
+from ui.words import duration, escape
+
+REFRESH_SECONDS = 2.0
+
+
+def search_panel(recipe: Recipe, series: RelationalSeries) -> None:
+    """The fold: what to search on the left, what was found on the right."""
+    studies = list_studies(run_store())
+    tasks = {t.arguments.get("study"): t for t in reversed(list_tasks(run_store(), kind="tune"))}
+    live = [name for name, task in tasks.items() if task.status().is_live]
+    with st.expander("Search for good settings", icon=":material/tune:", expanded=bool(live)):
+        st.caption(
+            "Tries many settings around those above with real, short trainings, ends the hopeless ones early, and keeps the "
+            "best as a recipe. Trials are judged on the validation periods; the test periods are not touched."
+        )
+        left, right = st.columns([2, 3], gap="large")
+        with left:
+            search_form(recipe, series)
+        with right:
+            names = list(dict.fromkeys([*live, *(s.name for s in studies)]))
+            if not names:
+                st.info("No search yet. The settings above are tried first, then others around them.", icon=":material/info:")  # fmt: skip
+                return
+            name = st.selectbox("Search", names, key="study", bind="query-params", help="Newest first.")
+            found_panel(str(name or names[0]), name in live)
+
+
+def search_form(recipe: Recipe, series: RelationalSeries) -> None:
+    a, b, c = st.columns(3)
+    trials = a.number_input("Trials", 2, 2000, 24, key="tune_trials", help="Trainings to try.")
+    epochs = b.number_input("Epochs each", 1, 10_000, min(recipe.train.epochs, 20), key="tune_epochs", help="Passes over the data of a trial that is not ended early.")  # fmt: skip
+    workers = c.number_input("At once", 1, 256, max(1, min(4, (os.cpu_count() or 2) - 1)), key="tune_workers", help="Processes of this machine. More than there are free processors is not faster.")  # fmt: skip
+    begin = recipe.changed(**{"train.epochs": int(epochs)})
+    usual = "\n".join(f"{n}={r}" for n, r in default_space(begin, series).items())
+    text = st.text_area("What to search", usual, key=f"tune_space_{recipe.model.network}", height=180, help="One setting per line: LOW:HIGH, LOW:HIGH:log for a range, A|B|C for choices. Remove a line to keep that setting as it is above.")  # fmt: skip
+    with st.popover("More", icon=":material/settings:", help="How trials are ended early, random numbers, cluster"):
+        pruner = st.selectbox("End hopeless trials", ["median", "hyperband", "none"], key="tune_pruner", help="median: worse than half of the whole trials at the same epoch; hyperband: many short trials, few long ones.")  # fmt: skip
+        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="tune_seed", help="The same seed tries the same settings.")
+        cluster = st.text_input("Cluster", os.environ.get(VARIABLE, ""), key="tune_cluster", placeholder="tcp://10.0.0.1:8786", help="Address of a Dask scheduler whose workers do the trials. Empty: this machine.")  # fmt: skip
+    if st.button("Start search", icon=":material/manage_search:", help="Goes on when you close the page."):
+        space = parse_space([line for line in text.splitlines() if line.strip()])
+        config = TuneConfig(recipe=begin, space=space, trials=int(trials), pruner=pruner, seed=int(seed))
+        start(config, series, cluster.strip(), int(workers))
+
+
+def start(config: TuneConfig, series: RelationalSeries, cluster: str, workers: int) -> None:
+    from trnn_core.training.executors import cluster_address
+
+    config.ranges()  # a mistake is told here, not by the task
+    cluster_address(cluster or None)
+    store = run_store()
+    store.keep_series(series)
+    name = f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    settings = config.model_dump(mode="json", exclude_none=True)
+    start_task(store, "tune", {"config": settings, "fingerprint": series.fingerprint, "study": name, "cluster": cluster, "workers": workers})  # fmt: skip
+    st.session_state["study"] = name
+    st.rerun()
+
+
+def found_panel(name: str, live: bool) -> None:
+    st.fragment(_found, run_every=REFRESH_SECONDS if live else None, key="search-panel")(name, live)
+
+
+def _found(name: str, was_live: bool) -> None:
+    live = False
+    with guard():
+        task = next((t for t in list_tasks(run_store(), kind="tune") if t.arguments.get("study") == name), None)
+        live = task is not None and task.status().is_live
+        if task is not None:
+            task_line(task)
+        try:
+            study = next(s for s in list_studies(run_store()) if s.name == name)
+        except StopIteration:
+            st.caption("The first trials are on their way.")
+            return
+        results(study)
+    if was_live and not live:
+        st.rerun()
+
+
+def task_line(task: Task) -> None:
+    status = task.status()
+    if status.is_live:
+        eta = f", about {duration(status.eta_seconds)} to go" if status.eta_seconds else ""
+        st.progress(status.done, f"{escape(status.message)}{eta}")
+        st.button("Stop", key="tune-stop", icon=":material/stop:", on_click=_stop, args=(task,), help="What has been found is kept; it can go on later.")  # fmt: skip
+    elif status.state == "failed":
+        st.error(escape(status.message), icon=":material/error:")
+    if status.state in ("stopped", "interrupted", "failed"):
+        st.button("Go on", key="tune-on", icon=":material/play_arrow:", on_click=_go_on, args=(task,), help="Where it ended.")  # fmt: skip
+
+
+def _stop(task: Task) -> None:
+    task.stop()
+
+
+def _go_on(task: Task) -> None:
+    try:
+        start_task(run_store(), "tune", task.arguments)
+    except TRNNError as e:
+        st.toast(str(e), icon=":material/error:")
+
+
+def results(study: Study) -> None:
+    found = study.read()
+    trials, simulated = found["trials"], bool(found["data"]["simulated"])
+    counts = {state: sum(t["state"] == state for t in trials) for state in ("complete", "pruned")}
+    best = found["best"]
+    a, b, c = st.columns(3)
+    a.metric("Trials", f"{sum(counts.values())} of {found['wanted']}", help="Done so far.")
+    b.metric("Ended early", counts["pruned"], help="Trials that did worse than others at the same epoch.")
+    c.metric("Best validation loss", f"{best['value']:.4g}" if best else "–", gain(trials, best), delta_color="inverse", help="Beside the settings the search began with. On the test periods the gain is usually smaller.")  # fmt: skip
+    show(trial_history(trials, simulated=simulated, dark=is_dark()), "trials", "Validation loss of every trial", file="trials")  # fmt: skip
+    if found["importance"]:
+        show(setting_importance(found["importance"], simulated=simulated, dark=is_dark()), "importance", "Which settings mattered", file="importance")  # fmt: skip
+    st.caption(escape(found["importance_words"]))
+    if best:
+        rows = {setting_name(n): f"{v:.4g}" if isinstance(v, float) else str(v) for n, v in best["params"].items()}
+        st.dataframe(pd.DataFrame({"setting": rows.keys(), "best": rows.values()}), hide_index=True)
+        recipe = study.folder / "recipe.toml"
+        if recipe.exists():
+            st.download_button("Save recipe", recipe.read_bytes(), f"{study.name}.toml", "application/toml", key="tune-recipe", icon=":material/save:", on_click="ignore", help="Give it to Recipe file above to train with it, or to `python -m trnn_core train --recipe`.")  # fmt: skip
+
+
+def gain(trials: list[dict], best: dict | None) -> str | None:
+    first = next((t["value"] for t in trials if t["number"] == 0), None)
+    return f"{best['value'] / first - 1:+.1%}" if best and first else None
