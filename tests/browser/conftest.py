@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -39,10 +42,25 @@ def server(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 def end_worker(runs: Path) -> None:
     """The worker outlives the server by design; here it is told to end."""
-    from tests.faults.workers import end_worker
+    from trnn_core.training.jobs import worker_folder
+    from trnn_core.training.processes import read_beat
     from trnn_core.training.store import RunStore
 
-    end_worker(RunStore(runs))
+    beat = read_beat(worker_folder(RunStore(runs)) / "heartbeat.json")
+    if beat is not None:
+        with suppress(ProcessLookupError):
+            os.kill(int(beat["process"]["pid"]), signal.SIGTERM)
+
+
+def end_tasks(runs: Path) -> None:
+    """So do the processes of tasks."""
+    from trnn_core.training.files import read_sealed
+    from trnn_core.training.processes import pulse
+
+    for path in (runs / ".tasks" / ".process").glob("*/*/process.json"):
+        process = read_sealed(path)
+        if pulse(process) == "alive":
+            os.kill(int(process["pid"]), signal.SIGTERM)
 
 
 @pytest.fixture

@@ -13,11 +13,12 @@ import numpy as np
 
 from scripts.serve import Server
 from tests.campaign import Tally
-from tests.faults.workers import make_home
+from tests.faults.workers import end_tasks, make_home
 from tests.load.client import Session
 from tests.load.visitors import choices
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import QUAD_ACTIONS, Provenance, RelationalSeries
+from trnn_core.training.store import RunStore
 
 MARK = re.compile(rb"Zone(\d\d)[A-F]")
 LETTERS = "ABCDEF"
@@ -86,4 +87,5 @@ def isolation_campaign(folder: Path, n_sessions: int, n_actions: int) -> Tally:
 
     with Server(home / "data", home / "runs") as server:
         asyncio.run(everybody(server.url))
+    end_tasks(RunStore(home / "runs"))
     return tally
