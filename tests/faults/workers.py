@@ -13,7 +13,6 @@ import psutil
 
 from tests.campaign import ROOT, until
 from trnn_core.training import jobs
-from trnn_core.training.files import read_sealed
 from trnn_core.training.processes import pulse, read_beat
 from trnn_core.training.store import RunStore
 
@@ -48,14 +47,6 @@ def end_worker(store: RunStore) -> None:
     process = psutil.Process(beat["process"]["pid"])
     process.terminate()
     process.wait(60)
-
-
-def end_tasks(store: RunStore) -> None:
-    """So do the processes of tasks (imports, backtests)."""
-    for path in (store.root / ".tasks" / ".process").glob("*/*/process.json"):
-        process = read_sealed(path)
-        if pulse(process) == "alive":
-            psutil.Process(int(process["pid"])).terminate()
 
 
 def job_pid(store: RunStore, run_id: str) -> int:

@@ -96,7 +96,8 @@ def check_markup(visitor: Session) -> None:
 
 
 def names_campaign(folder: Path, series: RelationalSeries, pages: bool = True) -> Tally:
-    from tests.faults.workers import end_tasks, make_home
+    from tests.faults.workers import make_home
+    from tests.training.end_tasks import end_tasks
 
     home, tally = make_home(folder / "home"), Tally()
     core_names(home, series, tally)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from scripts.serve import Server
 from tests.campaign import Tally
-from tests.faults.workers import end_tasks, make_home
+from tests.faults.workers import make_home
 from tests.fuzz.mutate import make_case
 from tests.load.client import Session
+from tests.training.end_tasks import end_tasks
 from trnn_core.training.store import RunStore
 
 ENDINGS = {"csv": "csv", "tsv": "tsv", "npz": "npz", "npz with a mask": "npz", "parquet": "parquet", "zip": "zip", "zip of parquet": "zip"}  # fmt: skip

@@ -13,9 +13,10 @@ import numpy as np
 
 from scripts.serve import Server
 from tests.campaign import Tally
-from tests.faults.workers import end_tasks, make_home
+from tests.faults.workers import make_home
 from tests.load.client import Session
 from tests.load.visitors import choices
+from tests.training.end_tasks import end_tasks
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import QUAD_ACTIONS, Provenance, RelationalSeries
 from trnn_core.training.store import RunStore
