@@ -97,6 +97,7 @@ def check_markup(visitor: Session) -> None:
 
 def names_campaign(folder: Path, series: RelationalSeries, pages: bool = True) -> Tally:
     from tests.faults.workers import make_home
+    from tests.training.end_tasks import end_tasks
 
     home, tally = make_home(folder / "home"), Tally()
     core_names(home, series, tally)
@@ -107,4 +108,5 @@ def names_campaign(folder: Path, series: RelationalSeries, pages: bool = True) -
         train_run(store, store.create(TINY, series, run_id=f"named-{n}", name=name))
     with Server(home / "data", home / "runs") as server:
         asyncio.run(page_names(server.url, home, tally))
+    end_tasks(store)
     return tally

@@ -10,6 +10,8 @@ from tests.campaign import Tally
 from tests.faults.workers import make_home
 from tests.fuzz.mutate import make_case
 from tests.load.client import Session
+from tests.training.end_tasks import end_tasks
+from trnn_core.training.store import RunStore
 
 ENDINGS = {"csv": "csv", "tsv": "tsv", "npz": "npz", "npz with a mask": "npz", "parquet": "parquet", "zip": "zip", "zip of parquet": "zip"}  # fmt: skip
 
@@ -36,6 +38,7 @@ def upload_campaign(folder: Path, n_cases: int, seed: int) -> Tally:
             await asyncio.gather(bring(server.url, range(half), seed, tally), bring(server.url, range(half, n_cases), seed, tally))  # fmt: skip
 
         asyncio.run(both())
+        end_tasks(RunStore(home / "runs"))
         left = sorted(p.name for p in (home / "data").iterdir())
         tally.check(left == ["demo.npz"], f"the data folder holds {left}")
     return tally

@@ -16,8 +16,10 @@ from tests.campaign import Tally
 from tests.faults.workers import make_home
 from tests.load.client import Session
 from tests.load.visitors import choices
+from tests.training.end_tasks import end_tasks
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import QUAD_ACTIONS, Provenance, RelationalSeries
+from trnn_core.training.store import RunStore
 
 MARK = re.compile(rb"Zone(\d\d)[A-F]")
 LETTERS = "ABCDEF"
@@ -86,4 +88,5 @@ def isolation_campaign(folder: Path, n_sessions: int, n_actions: int) -> Tally:
 
     with Server(home / "data", home / "runs") as server:
         asyncio.run(everybody(server.url))
+    end_tasks(RunStore(home / "runs"))
     return tally
