@@ -64,8 +64,8 @@ def headline(run: Run, forecast: RunForecast, series: RelationalSeries) -> None:
         if scores is not None:
             show_scores(scores, forecast.level, narrow=True)
         st.caption(trust(scores, forecast.level, series.period))
-        st.markdown(f"Data set in hand: **{escape(series.source.title)}**, {about_series(series)}; run **{escape(run.name)}**.")  # fmt: skip
         next_steps(run)
+        st.markdown(f"Data set in hand: **{escape(series.source.title)}**, {about_series(series)}; run **{escape(run.name)}**.")  # fmt: skip
 
 
 def welcome() -> None:

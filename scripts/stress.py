@@ -32,7 +32,7 @@ from tests.rows import ROWS, Row, run_row  # noqa: E402
 
 PAGE = ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
-SHORT_LIMIT = 400.0
+SHORT_LIMIT = 900.0  # seconds; a busy machine must not turn a row red
 
 
 @dataclass

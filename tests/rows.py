@@ -14,8 +14,11 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from tests.campaign import ROOT, Tally
 
@@ -76,7 +79,7 @@ def clock(place: Path, long: bool) -> Tally:
 def memory(place: Path, long: bool) -> Tally:
     from tests.faults.memory import memory_campaign
 
-    return memory_campaign(place, series(), (1500, 2500, 3500) if long else (3000,))
+    return memory_campaign(place, series(), (2500, 3000, 3500) if long else (3000,))
 
 
 def load(place: Path, long: bool) -> Tally:
@@ -223,12 +226,26 @@ def run_row(key: str, long: bool, report: Path, plant: bool = False, limit: floa
     command = [sys.executable, "-m", "tests.rows", key, "long" if long else "short", str(report)]
     try:
         with report.with_suffix(".log").open("wb") as log:
-            subprocess.run(command, cwd=ROOT, env=environment, stdout=log, stderr=log, timeout=limit, check=False)
+            process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+            try:
+                process.wait(limit)
+            finally:
+                end_all(process)
         return Tally(**json.loads(report.read_text()))
     except subprocess.TimeoutExpired:
         return Tally(1, [f"did not end within {limit:.0f} s"])
     except (OSError, ValueError, TypeError):
         return Tally(1, [report.with_suffix(".log").read_text(errors="replace")[-400:] or "died without a word"])
+
+
+def end_all(process: subprocess.Popen) -> None:
+    """A row that has not ended is ended, with the servers and workers it has started."""
+    if process.poll() is not None:
+        return
+    for child in [*psutil.Process(process.pid).children(recursive=True), process]:
+        with suppress(psutil.Error):
+            child.kill()
+    process.wait()
 
 
 def main(key: str, form: str, report: str) -> None:

@@ -17,7 +17,9 @@ from trnn_core.charts.network import Scene, network
 from trnn_core.charts.order import LAYOUTS, ORDERS, Layout, Order
 from trnn_core.data import transforms
 from trnn_core.data.series import RelationalSeries
+from trnn_core.export.graphs import to_graph, to_graphml
 from trnn_core.export.summaries import busiest_pairs, most_active, shares
+from trnn_core.export.tables import tidy, to_csv
 from ui.dyad import follow_click, pick_pair
 from ui.forecast_options import LAYOUT_WORDS, ORDER_WORDS
 from ui.guard import guard
@@ -54,6 +56,7 @@ def one_week(series: RelationalSeries, playing: bool) -> None:
         with right:
             pair_picture(series, clicked, action)
             show(activity(series, dark=is_dark(), mark=t, height=300), "activity", "Events of each action over time")
+        take_away(series, t, action)
 
 
 def pick_week(series: RelationalSeries, playing: bool) -> int:
@@ -89,6 +92,25 @@ def week_picture(series: RelationalSeries, t: int, action: int, view: str, by: s
         largest = float(np.nanmax(np.abs(series.values[..., action]), initial=1.0))
         figure = heatmap(matrix, series.actors, title, subtitle=f"{when} · darker: more", order=order(series, cast(Order, by)), largest=largest, **about)  # fmt: skip
     return show(figure, f"week-{view}", f"{title}, {when}", clicks=True, file="week")
+
+
+def take_away(series: RelationalSeries, t: int, action: int) -> None:
+    """The week shown as a table and as a network; images by the camera of each picture."""
+    when, simulated = str(series.dates[t]), series.source.simulated
+    matrix = np.asarray(series.values[t, :, :, action], dtype=float)
+
+    def table() -> bytes:
+        values = {"value": np.asarray(series.values[t : t + 1], dtype=float)}
+        return to_csv(tidy(values, [when], series.actors, series.actions, simulated=simulated))
+
+    def graph() -> bytes:
+        title = f"Observed {series.actions[action]}, {series.period} of {when}"
+        return to_graphml(to_graph(matrix, series.actors, title=title, simulated=simulated, positions=positions(series, "force")))  # fmt: skip
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button(f"This {series.period} (CSV)", table, f"observed-{when}.csv", "text/csv", icon=":material/table_view:", on_click="ignore", help="One row per sender, receiver and action.")  # fmt: skip
+        st.download_button("Network (GraphML)", graph, f"observed-{when}.graphml", "application/xml", icon=":material/hub:", on_click="ignore", help="The action shown, for Gephi, Cytoscape and igraph.")  # fmt: skip
+        st.caption("Images: the camera in the corner of each picture.")
 
 
 def pair_picture(series: RelationalSeries, clicked: tuple[int, int] | None, action: int) -> None:

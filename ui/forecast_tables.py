@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from trnn_core.charts.lines import unit_of
@@ -12,7 +14,7 @@ from trnn_core.export.browser import find_browser
 from trnn_core.export.graphs import to_gexf, to_graph, to_graphml
 from trnn_core.export.images import Format, to_images
 from trnn_core.export.pictures import slug
-from trnn_core.export.tables import to_csv
+from trnn_core.export.tables import tidy, to_csv
 from ui.forecast_view import Picture
 from ui.links import judge
 from ui.store import positions
@@ -58,6 +60,7 @@ def downloads(picture: Picture) -> None:
     """Files are made when asked for, not at every change of a control."""
     forecast = picture.forecast
     name = f"{slug(picture.show)}-{slug(picture.action_name)}-{forecast.dates[picture.step]}"
+    pair = (forecast.actors.index(st.session_state["sender"]), forecast.actors.index(st.session_state["receiver"]))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Take away**")
         for form in ("png", "svg") if has_browser() else ():
@@ -66,6 +69,7 @@ def downloads(picture: Picture) -> None:
                 "The picture above on white ground, 180 mm wide, for papers and slides. Takes a few seconds.",
             )  # fmt: skip
         _save("Data shown (CSV)", lambda: shown_csv(picture), f"{name}.csv", "text/csv", "table_view", "The figures of this picture: one row per sender and receiver, with interval.")  # fmt: skip
+        _save("Pair (CSV)", lambda: pair_csv(picture, pair), f"pair-{slug('-'.join(forecast.actors[p] for p in pair))}.csv", "text/csv", "timeline", "The history of the pair shown beside the picture, and its forecast.")  # fmt: skip
         _save("Table (CSV)", lambda: to_csv(forecast.table()), f"forecast-{forecast.dates[0]}.csv", "text/csv", "table", "The whole forecast, one row per week, sender, receiver and action, with intervals. Opens in Excel, R and Stata.")  # fmt: skip
         _save("Network (GraphML)", lambda: to_graphml(graph(picture)), f"{name}.graphml", "application/xml", "hub", "The network shown, all relations, for Cytoscape, igraph and Gephi.")  # fmt: skip
         _save("Network (GEXF)", lambda: to_gexf(graph(picture)), f"{name}.gexf", "application/xml", "hub", "The network shown, all relations, for Gephi. Week after week with a timeline: page Report.")  # fmt: skip
@@ -87,6 +91,18 @@ def shown_csv(picture: Picture) -> bytes:
     table["shown"] = [float(matrix[place[a], place[b]]) for a, b in pairs]
     table["shown_is"] = picture.show.lower()
     return to_csv(table)
+
+
+def pair_csv(picture: Picture, pair: tuple[int, int]) -> bytes:
+    """The whole history of one pair, every action, and below it the forecast with its interval."""
+    series, f, (i, j) = picture.series, picture.forecast, pair
+    seen = series.select(actors=[series.actors[i], series.actors[j]]) if i != j else series.select(actors=[series.actors[i]])  # fmt: skip
+    past = tidy({"value": np.asarray(seen.values, dtype=float)}, list(seen.dates), seen.actors, seen.actions, simulated=f.simulated, diagonal=i == j)  # fmt: skip
+    ahead = f.table().rename(columns={"forecast": "value"})
+    table = pd.concat([past.assign(what="observed"), ahead.assign(what="forecast")], ignore_index=True)
+    table = table[(table["source"] == f.actors[i]) & (table["target"] == f.actors[j])]
+    kept = ["date", "source", "target", "action", "what", "value", "lower", "upper", "data"]
+    return to_csv(table[[c for c in kept if c in table]])
 
 
 def graph(picture: Picture):

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from trnn_core.charts.chord import chord
-from trnn_core.charts.heatmap import Kind, heatmap
+from trnn_core.charts.heatmap import MANY, Kind, heatmap
 from trnn_core.charts.lines import Fan, dyad_history, unit_of
 from trnn_core.charts.map import map_frame
 from trnn_core.charts.network import Scene, network, strongest
@@ -144,7 +144,7 @@ class Picture:
         note = f"{when} · {self.meaning_of_colours()}"
         return heatmap(
             self.matrix(), self.forecast.actors, title, kind=self.kind, unit=unit_of(self.series), subtitle=note,
-            simulated=self.forecast.simulated, order=rows, dark=dark, details=self._details(), breaks=breaks,
+            simulated=self.forecast.simulated, order=rows, dark=dark, details=self._details() if len(rows) <= MANY else None, breaks=breaks,
         )  # fmt: skip
 
     def meaning_of_colours(self) -> str:

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from trnn_core.cells.kinds import CELLS
 from trnn_core.data import designs, transforms
+from ui.links import is_number, judge
 
 LARGEST = 2**53  # what a browser can count exactly
 
@@ -62,12 +63,17 @@ def widget(section: str, name: str, info: FieldInfo, value: Any, prefix: str) ->
         )
     if get_origin(kind) is Literal:
         options = list(get_args(kind))
-        return st.selectbox(label, options, index=options.index(value), format_func=lambda o: WORDS.get(o, str(o).replace("_", " ")), **about)  # fmt: skip
+        judge(about["key"], [said(o) for o in options], label)
+        return st.selectbox(label, options, index=options.index(value), format_func=said, **about)
     if kind is bool:
         return st.toggle(label, value, **about)
     if kind in (int, float):
         return _number(label, kind, info, value, optional, about)
     return value
+
+
+def said(option: object) -> str:
+    return WORDS.get(str(option), str(option).replace("_", " "))
 
 
 def fields(section: str, group: type[BaseModel], names: list[str], values: BaseModel, prefix: str) -> dict[str, Any]:
@@ -97,6 +103,7 @@ def _number(label: str, kind: type, info: FieldInfo, value: Any, optional: bool,
             options["min_value"] = kind(mark.ge)
         elif isinstance(mark, Le) and kind(mark.le) < LARGEST:
             options["max_value"] = kind(mark.le)
+    judge(about["key"], is_number(-LARGEST, LARGEST), label)
     given = st.number_input(label, **options)
     if given is None:
         return None if optional else value

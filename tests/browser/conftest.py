@@ -47,10 +47,9 @@ def end_worker(runs: Path) -> None:
     from trnn_core.training.store import RunStore
 
     beat = read_beat(worker_folder(RunStore(runs)) / "heartbeat.json")
-    pid = beat.get("pid") if isinstance(beat, dict) else getattr(beat, "pid", None)
-    if pid:
+    if beat is not None:
         with suppress(ProcessLookupError):
-            os.kill(int(pid), signal.SIGTERM)
+            os.kill(int(beat["process"]["pid"]), signal.SIGTERM)
 
 
 def end_tasks(runs: Path) -> None:

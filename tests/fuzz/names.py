@@ -72,10 +72,12 @@ async def page_names(url: str, home: Path, tally: Tally) -> None:
                 check_markup(visitor)
                 visitor.set(visitor.widget("text_input", "Name of the set"), name)
                 visitor.set(visitor.widget("text_input", "Countries"), "all")
+                words = len(visitor.alerts())
                 await visitor.click("Import")
+                await visitor.wait_for(lambda: visitor.has("button", "Save") or len(visitor.alerts()) > words, "the import ends")  # noqa: B023  # fmt: skip
                 check_markup(visitor)
-                if visitor.has("button", "Save this set"):
-                    await visitor.click("Save this set")
+                if visitor.has("button", "Save and explore"):
+                    await visitor.click("Save and explore")
                     check_markup(visitor)
             assert snapshot(home) == before, "something was written beside the data"
             strange = [p.name for p in (home / "data").iterdir() if p.suffix not in (".npz", ".csv") or "/" in p.name]
@@ -95,6 +97,7 @@ def check_markup(visitor: Session) -> None:
 
 def names_campaign(folder: Path, series: RelationalSeries, pages: bool = True) -> Tally:
     from tests.faults.workers import make_home
+    from tests.training.end_tasks import end_tasks
 
     home, tally = make_home(folder / "home"), Tally()
     core_names(home, series, tally)
@@ -105,4 +108,5 @@ def names_campaign(folder: Path, series: RelationalSeries, pages: bool = True) -
         train_run(store, store.create(TINY, series, run_id=f"named-{n}", name=name))
     with Server(home / "data", home / "runs") as server:
         asyncio.run(page_names(server.url, home, tally))
+    end_tasks(store)
     return tally

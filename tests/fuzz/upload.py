@@ -10,6 +10,8 @@ from tests.campaign import Tally
 from tests.faults.workers import make_home
 from tests.fuzz.mutate import make_case
 from tests.load.client import Session
+from tests.training.end_tasks import end_tasks
+from trnn_core.training.store import RunStore
 
 ENDINGS = {"csv": "csv", "tsv": "tsv", "npz": "npz", "npz with a mask": "npz", "parquet": "parquet", "zip": "zip", "zip of parquet": "zip"}  # fmt: skip
 
@@ -22,7 +24,9 @@ async def bring(url: str, numbers: range, seed: int, tally: Tally) -> None:
                 await visitor.upload("Your files", {f"case.{ENDINGS[kind]}": data})
                 assert visitor.alerts() or visitor.has("button", "Import"), "neither a preview nor a word"
                 if visitor.has("button", "Import"):
+                    words = len(visitor.alerts())
                     await visitor.click("Import")
+                    await visitor.wait_for(lambda: visitor.has("button", "Save") or len(visitor.alerts()) > words, "the import ends, one way or the other")  # noqa: B023  # fmt: skip
 
 
 def upload_campaign(folder: Path, n_cases: int, seed: int) -> Tally:
@@ -34,6 +38,7 @@ def upload_campaign(folder: Path, n_cases: int, seed: int) -> Tally:
             await asyncio.gather(bring(server.url, range(half), seed, tally), bring(server.url, range(half, n_cases), seed, tally))  # fmt: skip
 
         asyncio.run(both())
+        end_tasks(RunStore(home / "runs"))
         left = sorted(p.name for p in (home / "data").iterdir())
         tally.check(left == ["demo.npz"], f"the data folder holds {left}")
     return tally

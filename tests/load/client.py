@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
+from collections.abc import Callable
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -18,7 +19,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-WRONG = ("Something went wrong",)  # the guard's words for what nobody foresaw
+WRONG = ("Something went wrong", "unexpected")  # the guard's and a task's words for what nobody foresaw
 VALUES = {"selectbox": "string_value", "text_input": "string_value", "text_area": "string_value", "button": "trigger_value", "checkbox": "bool_value", "download_button": "trigger_value"}  # fmt: skip
 
 
@@ -104,11 +105,15 @@ class Session:
             kind = message.WhichOneof("type")
             if kind == "new_session":
                 self.new_session = message.new_session
+                if not message.metadata.run.fragment_ids:
+                    self.live = {}  # a run of the whole page names its live fragments anew
             elif kind == "delta":
                 fresh.add(place := tuple(message.metadata.delta_path))
                 self.elements[place] = message.delta
             elif kind == "auto_rerun":
                 self.live[message.auto_rerun.fragment_id] = message.auto_rerun.interval
+            elif kind == "page_info_changed":
+                self.query = message.page_info_changed.query_string
             elif kind == "auth_redirect":
                 self.redirect = message.auth_redirect.url
             elif kind == "script_finished":
@@ -130,7 +135,7 @@ class Session:
             kind = element.WhichOneof("type")
             if kind == "exception":
                 raise Failed(f"an exception is shown: {element.exception.type} {element.exception.message}")
-            if kind == "alert" and element.alert.body.startswith(WRONG):
+            if kind == "alert" and any(words in element.alert.body for words in WRONG):
                 raise Failed(f"an unforeseen error is shown: {self.text()[:300]}")
 
     def shown(self) -> list[Any]:
@@ -170,6 +175,15 @@ class Session:
     async def click(self, label: str) -> float:
         self.set(self.widget("button", label), True)
         return await self.rerun()
+
+    async def wait_for(self, true: Callable[[], bool], words: str, seconds: float = 300.0) -> None:
+        """Look again, as the page asks for, until something is there."""
+        deadline = time.monotonic() + seconds
+        while not true():
+            if time.monotonic() > deadline:
+                raise Failed(f"not within {seconds:g} s: {words}; the page shows {self.text()[-300:]}")
+            await asyncio.sleep(0.3)
+            await self.rerun(next(iter(self.live), ""))
 
     def alerts(self) -> list[str]:
         return [e.alert.body for e in self.shown() if e.WhichOneof("type") == "alert"]

@@ -69,7 +69,7 @@ def live_campaign(folder: Path, n_updates: int) -> Tally:
     """A day of updates without the waiting between them, from a training that really goes on."""
     home, tally = make_home(folder / "home"), Tally()
     store = RunStore(home / "runs")
-    series = simulate(seed=0, n_actors=6, n_periods=60)
+    series = simulate(seed=0, n_actors=15, n_periods=300)  # some epochs a second: a few thousand in the course of it
     jobs.submit(store, SMALL.changed(**{"train.epochs": 1_000_000, "train.checkpoint_every": 50}), series, run_id="long")  # fmt: skip
     with Server(home / "data", home / "runs") as server, WorkerProcess(store):
         reach(store, "long", 3)

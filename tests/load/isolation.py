@@ -16,8 +16,10 @@ from tests.campaign import Tally
 from tests.faults.workers import make_home
 from tests.load.client import Session
 from tests.load.visitors import choices
+from tests.training.end_tasks import end_tasks
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import QUAD_ACTIONS, Provenance, RelationalSeries
+from trnn_core.training.store import RunStore
 
 MARK = re.compile(rb"Zone(\d\d)[A-F]")
 LETTERS = "ABCDEF"
@@ -70,6 +72,7 @@ async def bring(url: str, n: int, tally: Tally) -> None:
             visitor.set(visitor.widget("text_input", "Countries"), "all")
             visitor.set(visitor.widget("text_input", "Name of the set"), f"Title of {own_names(n)[0]}")
             await visitor.click("Import")
+            await visitor.wait_for(lambda: visitor.has("button", "Save"), "the import ends")
             check_own(visitor, n, "result")
             assert own_names(n)[0] in visitor.text().replace("\\", ""), visitor.text()[:300]
 
@@ -85,4 +88,5 @@ def isolation_campaign(folder: Path, n_sessions: int, n_actions: int) -> Tally:
 
     with Server(home / "data", home / "runs") as server:
         asyncio.run(everybody(server.url))
+    end_tasks(RunStore(home / "runs"))
     return tally

@@ -28,7 +28,7 @@ class Defect:
 def write_in_place(module: Any) -> None:
     """Checkpoints are written where they will be read, slowly, one file after the other."""
 
-    def written(path: Path, files: dict[str, bytes]) -> None:
+    def written(path: Path, files: dict[str, bytes], **_: Any) -> None:
         path.mkdir(exist_ok=True)
         for name, content in files.items():
             with (path / name).open("wb") as file:
@@ -42,7 +42,7 @@ def write_in_place(module: Any) -> None:
 
 def die_with_the_server(module: Any) -> None:
     """Workers and jobs end when the server that started them is gone."""
-    if "streamlit" in sys.modules and "run" in sys.argv:
+    if sys.argv[0].endswith("app.py"):  # Streamlit puts the script's name there
         os.environ["TRNN_PLANTED_SERVER"] = str(os.getpid())
         return
     server = os.environ.get("TRNN_PLANTED_SERVER")

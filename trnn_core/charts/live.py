@@ -91,7 +91,7 @@ def loss_spec(
 
 
 def norm_spec(*, simulated: bool, log: bool, dark: bool = False, height: int = 110) -> dict[str, Any]:
-    x, y = _axes("‖gradient‖", log)
+    x, y = _axes("norm", log)
     tooltip = [{"field": "epoch", "title": "epoch"}, {"field": "value", "title": "gradient norm", "format": ".4g"}]
     return _spec("Gradient norm", "how steep the loss still is", simulated, dark, height) | {
         "encoding": {"x": x, "y": y, "tooltip": tooltip},
@@ -117,6 +117,7 @@ def _spec(title: str, subtitle: str, simulated: bool, dark: bool, height: int) -
         "title": about,
         "height": height,
         "width": "container",
+        "padding": {"top": 10, "bottom": 16, "left": 2, "right": 12},
         "background": "transparent",
         "config": {
             "font": FONT,

@@ -128,10 +128,17 @@ def explanation(m: Material) -> list[Block]:
     if found is None:
         return [Text("No explanation is stored with this run. The Explain page makes one.", "note")]
     blocks: list[Block] = [Text(f"Read off the trained network: {found.method.rstrip('.')}. Association is not cause.")]
-    for matrix, word, name in ((found.sender, "sending", "sender"), (found.receiver, "receiving", "receiver")):
-        title = f"Influence in {word}"
-        blocks.append(influence_chart(m, matrix, title, "row: who is moved; column: who moves", f"influence-{name}"))
-        blocks.append(Bullets(tuple(_strongest(matrix, found.actors, word))))
+    for place, (matrix, name) in enumerate(((found.sender, "sender"), (found.receiver, "receiver"))):
+        word = {"sender": "sending", "receiver": "receiving"}[name]
+        solid = None if found.solid is None else found.solid[place]
+        grey = "" if solid is None else "; grey: not to be told from noise"
+        blocks.append(influence_chart(m, matrix, f"Influence in {word}", f"1 is a country's own continuation{grey}", f"influence-{name}", solid))  # fmt: skip
+        shown = matrix if solid is None else np.where(solid, matrix, 0.0)
+        blocks.append(Bullets(tuple(_strongest(shown, found.actors, word))))
+    if found.stability:
+        blocks.append(
+            Text(f"Ties in colour are three standard errors or more from zero. Errors: {found.stability}.", "note")
+        )
     return blocks
 
 
@@ -143,5 +150,8 @@ def _strongest(matrix: np.ndarray, actors: tuple[str, ...], word: str, n: int = 
         i, j = np.unravel_index(place, off.shape)
         if off[i, j] != 0:
             way = "more" if off[i, j] > 0 else "less"
-            said.append(f"More from {actors[j]} goes with {way} from {actors[i]}, {word} ({off[i, j]:+.3g}).")
+            done = "done by" if word == "sending" else "done to"
+            said.append(
+                f"More {done} {actors[j]} goes with {way} {done} {actors[i]} a period later ({off[i, j]:+.2f})."
+            )
     return said

@@ -47,12 +47,14 @@ class Backtest:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Who moves whom: row is moved, column moves; (N, N) each."""
+    """Who moves whom: row is moved, column moves; (N, N) each. `solid` says which ties stand out from their errors."""
 
     sender: np.ndarray
     receiver: np.ndarray
     actors: tuple[str, ...]
     method: str
+    solid: tuple[np.ndarray, np.ndarray] | None = None
+    stability: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,10 @@ def read_explanation(run: Run) -> Explanation | None:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             actors = tuple(str(a) for a in stored["actors"])
-            found = Explanation(stored["sender"], stored["receiver"], actors, str(stored["method"]))
+            kept = set(stored.files)
+            solid = (stored["sender_solid"], stored["receiver_solid"]) if "sender_solid" in kept else None
+            words = str(stored["stability"]) if "stability" in kept else ""
+            found = Explanation(stored["sender"], stored["receiver"], actors, str(stored["method"]), solid, words)
     except Exception as e:  # a zip can break in many ways; all of them mean the same here
         raise TRNNError(f"{run.folder / 'explanation.npz'} cannot be read ({e}); explain the run again.") from e
     if found.sender.shape != (len(actors), len(actors)) or found.receiver.shape != found.sender.shape:

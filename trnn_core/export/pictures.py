@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from trnn_core.charts.heatmap import heatmap
+from trnn_core.charts.insight import influence_matrix
 from trnn_core.charts.lines import Fan, activity, dyad_history, loss_curve
 from trnn_core.charts.network import network, strongest
 from trnn_core.export.blocks import Chart
@@ -86,14 +87,16 @@ def pair_chart(material: Material, source: int, target: int, action: int) -> Cha
     return Chart(figure, "pair-" + slug("-".join(names)), f"History and forecast: {names[0]} to {names[1]}, {names[2]}")
 
 
-def influence_chart(material: Material, matrix: np.ndarray, title: str, subtitle: str, name: str) -> Chart:
+def influence_chart(
+    material: Material, matrix: np.ndarray, title: str, subtitle: str, name: str, solid: np.ndarray | None = None
+) -> Chart:
     assert material.explanation is not None  # asked for only where there is one
-    figure: go.Figure = heatmap(
-        matrix, material.explanation.actors, title, kind="change", unit="influence", simulated=material.simulated,
-        subtitle=subtitle, order=material.order if material.explanation.actors == material.series.actors else None,
+    off = np.abs(matrix[~np.eye(len(matrix), dtype=bool)])
+    figure: go.Figure = influence_matrix(
+        matrix, material.explanation.actors, title, solid=solid, simulated=material.simulated, subtitle=subtitle,
+        order=material.order if material.explanation.actors == material.series.actors else None,
+        largest=max(float(np.quantile(off, 0.995)), 1e-6) if off.size else 1.0,
     )  # fmt: skip
-    figure.update_xaxes(title="who moves")
-    figure.update_yaxes(title="who is moved")
     return Chart(figure, name, f"Matrix: {title}")
 
 

@@ -60,7 +60,7 @@ class Recommended(LevelForecaster):
         self._period: Period = "week"
         self._centre, self._spread = np.zeros(0), np.ones(0)
         self._shares: dict[int, float] = {1: 1.0}
-        self._last: tuple[Panel, Channels] | None = None
+        self._known: list[tuple[Panel, Channels]] = []
 
     def fit(self, series: RelationalSeries) -> Self:
         members = self.begin(series)
@@ -85,7 +85,7 @@ class Recommended(LevelForecaster):
         self._in_training = []
 
     def _learn(self, panel: Panel) -> None:
-        self._shares, self._last = {1: 1.0}, None
+        self._shares, self._known = {1: 1.0}, []
         first = min(_START, panel.n_periods // 3)
         origins = np.arange(first, panel.n_periods - 1)
         pairs = self._some_pairs(panel, len(origins))
@@ -164,9 +164,13 @@ class Recommended(LevelForecaster):
         return np.concatenate(inputs), np.concatenate(ways)
 
     def _channels(self, panel: Panel) -> Channels:
-        if self._last is None or self._last[0] is not panel:
-            self._last = (panel, Channels(panel, self._period, self.parts.relational))
-        return self._last[1]
+        """Those of the training panel and of the panel last asked about are kept: every step ahead needs both."""
+        for known, channels in self._known:
+            if known is panel:
+                return channels
+        made = Channels(panel, self._period, self.parts.relational)
+        self._known = [*(k for k in self._known if k[0] is self._train), (panel, made)]
+        return made
 
     def _some_pairs(self, panel: Panel, n_periods: int) -> np.ndarray:
         """Flat positions of all pairs, or of as many at random as memory allows."""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
+
+import numpy as np
 
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.errors import TRNNError
 from trnn_core.training.checkpoints import list_epochs
-from trnn_core.training.files import explain_os_error, sweep_temporaries, sync, temporary_name
+from trnn_core.training.files import explain_os_error, npz_bytes, sweep_temporaries, sync, temporary_name, write_atomic
 from trnn_core.training.jobs import code_root
+from trnn_core.training.recorder import write_manifest
 from trnn_core.training.runs import Run, load_run
 from trnn_core.training.store import RunStore
 
 DEMO_ID = "demo"
+SHIPPED_HINDCAST = (55, 2)  # origins, steps ahead
 NOT_SHIPPED = (".lock", ".labels.lock", "heartbeat.json", "log.txt", "request.json", ".reserve")
 
 
@@ -60,4 +65,20 @@ def ship_demo(store: RunStore, run_id: str, folder: Path) -> int:
         shutil.rmtree(folder / "checkpoints" / f"{epoch:06d}")
     if (folder / "checkpoints").exists():
         (folder / "checkpoints").rmdir()
+    slim_hindcast(folder)
     return Run(folder).disk_usage()
+
+
+def slim_hindcast(folder: Path) -> None:
+    """Keep the first steps of the last origins only: a shipped run shows how it would have done, in little room."""
+    kept = Run(folder).hindcast()
+    if kept is None:
+        return
+    n_origins, n_steps = SHIPPED_HINDCAST
+    meta = kept["meta"] | {"words": f"{kept['meta'].get('words', '')}; shipped with the last {n_origins} origins and {n_steps} steps"}  # fmt: skip
+    arrays = {name: kept[name][-n_origins:, :n_steps] for name in ("mean", "lower", "upper")}
+    write_atomic(
+        folder / "hindcast.npz",
+        npz_bytes(origins=kept["origins"][-n_origins:], actors=kept["actors"], actions=kept["actions"], meta=np.array(json.dumps(meta)), **arrays),
+    )  # fmt: skip
+    write_manifest(folder)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
 import secrets
@@ -18,6 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from trnn_core.errors import TRNNError
 
@@ -129,6 +132,13 @@ def sweep_temporaries(folder: Path, spare: tuple[str, ...] = ()) -> int:
             leftover.unlink(missing_ok=True)
         count += 1
     return count
+
+
+def npz_bytes(**arrays: np.ndarray) -> bytes:
+    """Arrays as a compressed NPZ without pickled objects."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
 
 
 def sha256(content: bytes) -> str:

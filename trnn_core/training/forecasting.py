@@ -8,7 +8,6 @@ Dimension letters: O origins (the last period known), H steps ahead, N sources, 
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from trnn_core.models.baselines.base import LevelForecaster
 from trnn_core.models.coverage import activity_groups, covered, pit_bounds
 from trnn_core.models.distributions import Bernoulli, NegativeBinomial
 from trnn_core.models.forecast import Forecast
+from trnn_core.training.files import npz_bytes
 from trnn_core.training.learners import Learner
 from trnn_core.training.runs import Run
 from trnn_core.training.trainer import Fitted
@@ -30,7 +30,7 @@ LEVEL = 0.9
 HINDCAST_BYTES = 64_000_000  # mean, lower and upper together, before compression
 MIN_ORIGINS = 26  # below this many the hindcast rather looks less far ahead
 GROUPS = ("quiet", "middling", "active")
-_BLOCK, _BLOCK_CELLS = 32, 2_000_000  # origins forecast at once, and cells of theirs where there are many actors
+_BLOCK, _BLOCK_CELLS = 64, 2_000_000  # origins forecast at once, and cells of theirs where there are many actors
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def finish_run(fitted: Fitted, run: Run) -> tuple[dict[str, bytes], dict[str, An
 def make_forecast(forecaster: LevelForecaster, series: RelationalSeries, horizon: int, meta: dict[str, Any]) -> bytes:
     """The periods after the last observed one."""
     cells = _cells(forecaster.forecast(series, horizon))
-    return _npz(
+    return npz_bytes(
         dates=series.next_dates(horizon).astype(str),
         actors=np.array(series.actors),
         actions=np.array(series.actions),
@@ -177,7 +177,7 @@ class Hindcast:
         }
         parts = {"validation": len(self.split.validation), "test": len(self.split.test)}
         words = f"forecast from the {len(kept)} last periods before the validation and test periods ({parts['validation']} and {parts['test']}), {self.horizon} steps ahead each, by the network trained on the {len(self.split.train)} periods before them"
-        return _npz(
+        return npz_bytes(
             origins=self.series.dates[kept].astype(str),
             actors=np.array(self.series.actors),
             actions=np.array(self.series.actions),
@@ -220,9 +220,3 @@ def _rounded(x: np.ndarray) -> np.ndarray:
     """Float32 with 12 bits of the fraction: whole numbers up to 4096 stay exact, the rest errs by at most 1 in 8000."""
     bits = x.view(np.uint32)
     return ((bits + np.uint32(0x400)) & np.uint32(0xFFFFF800)).view(np.float32)
-
-
-def _npz(**arrays: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    return buffer.getvalue()

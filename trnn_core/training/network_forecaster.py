@@ -41,7 +41,7 @@ class NetworkForecaster(LevelForecaster):
         self._rolled: dict[bool, dict[int, np.ndarray]] = {
             True: {},
             False: {},
-        }  # training panel or not -> origin -> (H, N, M, K)
+        }  # own series or another's -> origin -> (H, N, M, K)
 
     def forecast_many(self, series: RelationalSeries, origins: Sequence[int], horizon: int) -> Iterator[Forecast]:
         if series is not self._seen or int(np.prod(series.shape[1:])) * _BLOCK > _BLOCK_CELLS:
@@ -60,11 +60,11 @@ class NetworkForecaster(LevelForecaster):
         return level, distribution
 
     def _levels(self, panel: Panel, origins: np.ndarray, step: int) -> np.ndarray:
-        learnt = panel is self._train
-        known = self._rolled[learnt]
+        own = panel is self._train or self._seen is self.predictor.prepared.series
+        known = self._rolled[own]
         missing = [int(t) for t in origins if int(t) not in known or len(known[int(t)]) < step]
         predictor = self.predictor
-        if not learnt:
+        if not own:
             predictor = replace(predictor, prepared=replace(predictor.prepared, series=self._seen))
         size = min(_BLOCK, max(1, _BLOCK_CELLS // int(np.prod(panel.level.shape[1:]))))
         for at in range(0, len(missing), size):

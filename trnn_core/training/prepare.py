@@ -110,8 +110,8 @@ def _build(
     check_counts(series, recipe.model.likelihood)
     by_period = all(parse_slice(s).time == "now" for s in data.slices) and bool(series.observed.all())
     size = max(1, BLOCK_CELLS // int(np.prod(series.shape[1:]))) if by_period else len(series)
-    inputs, targets = np.empty(0), np.empty(series.shape, dtype)
     names: tuple[str, ...] = ()
+    inputs, targets = np.empty(0), np.empty(series.shape, dtype)
     for start in range(0, len(series), size):
         block = slice(start, start + size)
         values = series.values[block].astype(np.float64)

@@ -24,11 +24,11 @@ class PooledAR(LevelForecaster):
     def __init__(self) -> None:
         super().__init__()
         self._learnt: Panel | None = None
-        self._last: tuple[Panel, Features] | None = None
+        self._known: list[tuple[Panel, Features]] = []
         self.weights: dict[int, np.ndarray] = {}  # step -> (K, P)
 
     def _learn(self, panel: Panel) -> None:
-        self._learnt, self.weights, self._last = panel, {}, None
+        self._learnt, self.weights, self._known = panel, {}, []
 
     def _levels(self, panel: Panel, origins: np.ndarray, step: int) -> np.ndarray:
         if step not in self.weights:
@@ -41,10 +41,13 @@ class PooledAR(LevelForecaster):
         return out
 
     def _features(self, panel: Panel) -> Features:
-        """The features of the panel last asked about are kept: every step ahead uses the same."""
-        if self._last is None or self._last[0] is not panel:
-            self._last = (panel, Features(panel))
-        return self._last[1]
+        """Those of the training panel and of the panel last asked about are kept: every step ahead needs both."""
+        for known, features in self._known:
+            if known is panel:
+                return features
+        made = Features(panel)
+        self._known = [*(k for k in self._known if k[0] is self._learnt), (panel, made)]
+        return made
 
     def _regress(self, panel: Panel, step: int) -> np.ndarray:
         """Normal equations, summed over blocks of periods: (K, P)."""
