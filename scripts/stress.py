@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -145,13 +146,15 @@ def main() -> int:
     tell(HEAD)
     long = not (args.short or args.plant)
     results: list[Result] = []
+    turn = threading.Lock()  # rows end in two threads
 
     def done(result: Result) -> None:
         """The page is written after every row: an interrupted run leaves what it has found."""
-        results.append(result)
-        results.sort(key=lambda r: [*ROWS, "rest", "plants"].index(r.key))
-        if args.write:
-            write_page(results, form, time.monotonic() - begun)
+        with turn:
+            results.append(result)
+            results.sort(key=lambda r: [*ROWS, "rest", "plants"].index(r.key))
+            if args.write:
+                write_page(results, form, time.monotonic() - begun)
 
     form = f"{'--short ' * args.short}{f'--only {args.only} ' if args.only else ''}"
     run_rows(chosen, long, bool(args.plant), done)
