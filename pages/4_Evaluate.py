@@ -13,6 +13,7 @@ from ui.evaluate import Subject, pick_result, pick_subject
 from ui.evaluate_files import downloads
 from ui.evaluate_live import live_backtests
 from ui.evaluate_start import first_backtest, new_backtest
+from ui.links import segments
 from ui.page import empty, page, simulated_badge
 from ui.words import about_series, escape
 
@@ -55,11 +56,8 @@ def show_result(result: BacktestResult) -> None:
     choice = views.pick_choice(result)
     with sentence:
         views.say(result, choice)
-    part = st.segmented_control(
-        "Look at", views.PARTS, default=views.PARTS[0], required=True, wrap=True, key="part", bind="query-params", label_visibility="collapsed",
-        help="Who was best; when it went wrong; where (actions, countries, pairs); whether the stated uncertainty was true; the largest misses one by one.",
-    )  # fmt: skip
-    VIEWS[part or views.PARTS[0]](result, choice)
+    part = segments("Look at", views.PARTS, "part", "Who was best; when it went wrong; where (actions, countries, pairs); whether the stated uncertainty was true; the largest misses one by one.", hidden=True)  # fmt: skip
+    VIEWS[part](result, choice)
     with st.expander("The protocol and the models in words", icon=":material/gavel:"):
         st.write(escape(result.words))
         st.write("Skill is the share of a rival's error that a model saves. p is that of Diebold and Mariano's test with Newey and West's variance and the small-sample correction of Harvey, Leybourne and Newbold.")  # fmt: skip

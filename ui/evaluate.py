@@ -15,7 +15,7 @@ from trnn_core.evaluation.results import BacktestResult
 from trnn_core.evaluation.stored import WHOLE, read_stored
 from trnn_core.training.runs import Run
 from trnn_core.training.tasks import Task, list_tasks, start_task
-from ui.pickers import linked
+from ui.links import linked
 from ui.store import data_sets, load_set, run_store, series_of
 
 SET = "set:"  # a data set without a run, in the list of what can be tested
@@ -64,9 +64,6 @@ def pick_subject() -> Subject | None:
     offered = [*runs, *sets]
     if not offered:
         return None
-    asked = st.query_params.get("run")
-    if asked is not None and asked not in offered:
-        st.warning(f"There is no run '{asked}' here; this is another one.", icon=":material/link_off:")
     chosen = linked(
         "What is tested", offered, "run", offered[0],
         "A run: its network is trained anew on what was known at the time, beside the simple methods. A data set: simple methods only.",

@@ -40,12 +40,12 @@ def _progress(task: Task, status: TaskStatus) -> None:
     st.markdown(f"#### :material/history: Testing {escape(models)}")
     left = f", about {duration(status.eta_seconds)} left" if status.eta_seconds is not None else ""
     st.progress(status.done, f"{status.done:.0%}{left}. {escape(status.message)}")
-    st.button("Stop", key=f"stop-{task.task_id}", icon=":material/stop:", on_click=_stop, args=(task,), help="Ends it; parts that are scored are kept, and starting it again goes on from there.")  # fmt: skip
+    asked = (task.folder / "request.json").exists()
+    st.button("Stopping ..." if asked else "Stop", key=f"stop-{task.task_id}", icon=":material/stop:", disabled=asked, on_click=_stop, args=(task,), help="Ends it; parts that are scored are kept, and starting it again goes on from there.")  # fmt: skip
 
 
 def _stop(task: Task) -> None:
     task.stop()
-    st.toast("Asked to stop; it answers at its next step.")
 
 
 def _last_words(subject: Subject) -> None:

@@ -13,11 +13,16 @@ from trnn_core.evaluation import views
 from trnn_core.evaluation.intervals import GROUPS
 from trnn_core.evaluation.results import ALL, BacktestResult
 from trnn_core.evaluation.words import METRIC_WORDS, headline, p_text, speaker
+from ui.links import linked, segments, select
 from ui.page import is_dark, show
-from ui.pickers import linked
 from ui.words import escape
 
 PARTS = ("Leaderboard", "Over time", "Where", "Calibration", "Misses")
+SCORE_HELP = (
+    "Squared and absolute error judge the expected figure on the log(1 + count) scale, so that busy pairs do not drown the "
+    "others; CRPS judges the whole forecast with its uncertainty. Less is better. 'Of counts' means on the scale of the "
+    "counts themselves."
+)
 LINES = 4  # models drawn at once
 
 
@@ -41,10 +46,7 @@ def pick_choice(result: BacktestResult) -> Choice:
         model = linked(
             "Model", names, "model", speaker(result), "The model the sentences, places and misses are about."
         )
-        metric = st.selectbox(
-            "Score", list(METRIC_WORDS), format_func=_metric_name, key="score", bind="query-params",
-            help="Squared and absolute error judge the expected figure on the log(1 + count) scale, so that busy pairs do not drown the others; CRPS judges the whole forecast with its uncertainty. Less is better. 'Of counts' means on the scale of the counts themselves.",
-        )  # fmt: skip
+        metric = select("Score", list(METRIC_WORDS), "score", SCORE_HELP, name=_metric_name)
         steps = [str(h) for h in range(1, result.protocol.horizon + 1)]
         step = linked("Steps ahead", steps, "step", "1", f"How many {result.period}s ahead.") if len(steps) > 1 else "1"
         action = linked("Action", [ALL, *result.actions], "act", ALL, "All kinds of acts together, or one of them.")
@@ -58,8 +60,9 @@ def _metric_name(metric: str) -> str:
 def say(result: BacktestResult, choice: Choice) -> None:
     """What it found, in plain sentences."""
     sentences = headline(result, choice.model, choice.metric, choice.step, choice.action)
-    for n, sentence in enumerate(sentences):
-        st.markdown(f"{'##### ' if n == 0 else ''}{escape(sentence)}")
+    if sentences:
+        st.markdown(f"##### {escape(sentences[0])}")
+        st.markdown(escape(" ".join(sentences[1:])))
 
 
 def subtitle(result: BacktestResult, choice: Choice) -> str:
@@ -77,7 +80,7 @@ def leaderboard(result: BacktestResult, choice: Choice) -> None:
     number, share = st.column_config.NumberColumn, st.column_config.NumberColumn
     st.dataframe(
         table.drop(columns=[choice.metric] if choice.metric in table else []).assign(
-            p=[p_text(p).removeprefix("p ").removeprefix("= ") for p in table["p"]], **{name: 100 * table[name] for name in ("skill_persistence", "skill_best", "coverage90")}
+            p=[p_text(p).removeprefix("p ").removeprefix("= ").replace("no test", "–") for p in table["p"]], **{name: 100 * table[name] for name in ("skill_persistence", "skill_best", "coverage90")}
         ),
         hide_index=True, key="leaderboard",
         column_config={
@@ -138,7 +141,7 @@ def where(result: BacktestResult, choice: Choice) -> None:
         show(figure, "countries", "Error by country, as sender and as receiver", file="error-by-country")
     with right:
         matrix = views.by_pair(result, choice.model, choice.metric, choice.step, choice.action)
-        figure = heatmap(matrix, result.actors, "Error by pair", kind="value", unit=choice.unit, order=np.argsort(-np.nansum(matrix, axis=1), kind="stable").tolist(), subtitle=f"{choice.model}, {subtitle(result, choice)}; hardest senders on top", simulated=result.simulated, dark=is_dark())  # fmt: skip
+        figure = heatmap(matrix, result.actors, "Error by pair", kind="value", unit=choice.unit, order=np.argsort(-np.nansum(matrix, axis=1), kind="stable").tolist(), subtitle=f"{choice.model}, {subtitle(result, choice)}", simulated=result.simulated, dark=is_dark())  # fmt: skip
         show(figure, "pairs", "Matrix of errors, senders in rows", file="error-by-pair")
         hard = views.hardest_pairs(result, choice.model, choice.metric, choice.step, choice.action)
         st.markdown("**The pairs that are hardest to forecast**")
@@ -155,8 +158,8 @@ def calibration(result: BacktestResult, choice: Choice) -> None:
     left, right = st.columns(2, gap="medium")
     table = views.coverage_groups(result, choice.step)
     with left:
-        group = st.segmented_control("Pairs", GROUPS, default=GROUPS[0], required=True, wrap=True, key="group", bind="query-params", help="All pairs; or the quieter half, those between, or the busiest tenth, by their activity before the test.")  # fmt: skip
-        bars = views.pit_bars(result, choice.model, choice.step, group or ALL)
+        group = segments("Pairs", GROUPS, "group", "All pairs; or the quieter half, those between, or the busiest tenth, by their activity before the test.")  # fmt: skip
+        bars = views.pit_bars(result, choice.model, choice.step, group)
         show(charts.pit_histogram(bars, choice.model, subtitle=f"{group} pairs; dashed: as it should be", simulated=result.simulated, dark=is_dark()), "pit", "Histogram of the randomised PIT", file="pit")  # fmt: skip
         st.caption("Each thing that came falls somewhere in its forecast: into its lowest tenth, its second, and so on. Where the forecast is honest, each tenth gets a tenth. High ends: too sure of itself. A high middle: too unsure. Counts jump, so each is spread evenly over its jump (randomised PIT).")  # fmt: skip
     with right:

@@ -61,6 +61,7 @@ def main() -> None:
                 continue
             score(name, part, args)
             write_page()
+    write_page()
 
 
 def score(name: str, part: str, args: argparse.Namespace) -> None:

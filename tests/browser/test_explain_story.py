@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from scripts.serve import Server
@@ -16,7 +17,7 @@ from trnn_core.training.store import RunStore
 
 def choose(page: Page, label: str, option: str) -> None:
     """Pick from a list as a person does: open, type, press enter."""
-    page.get_by_label(re.compile(label)).first.click()
+    page.get_by_role("combobox", name=re.compile(label)).first.click()
     page.keyboard.type(option)
     page.keyboard.press("Enter")
 
@@ -24,7 +25,7 @@ def choose(page: Page, label: str, option: str) -> None:
 def add_change(page: Page, source: str, target: str, amount: str) -> None:
     choose(page, "Who acts", source)
     choose(page, "Towards whom", target)
-    page.get_by_label("How much").fill(amount)
+    page.get_by_role("spinbutton", name="How much").fill(amount)
     page.get_by_role("button", name="Add this change").click()
     page.locator(".gtitle", has_text="What the change makes of the forecast").wait_for(state="attached", timeout=2 * WAIT)  # fmt: skip
     settled(page)
@@ -55,7 +56,7 @@ def test_the_scenario_story(page: Page, server: Server) -> None:
     keep(page, "The other way")
     assert {s.name for s in list_scenarios(run)} == {"Twenty more", "The other way"}
 
-    page.get_by_label("Lay two side by side").click()
+    page.get_by_role("combobox", name=re.compile("Lay two side by side")).click()
     for name in ("Twenty more", "The other way"):
         page.get_by_role("option", name=name).click()
     for name in ("Twenty more", "The other way"):
@@ -73,14 +74,17 @@ def test_the_scenario_story(page: Page, server: Server) -> None:
     assert page.locator("[data-testid=stException]").count() == 0
 
 
+@pytest.mark.slow
 def test_a_second_question_is_answered_within_two_seconds(page: Page, server: Server) -> None:
     """Round trip in the browser: from the choice of another action to the sentence about it."""
     page.goto(f"{server.url}/Explain?run=first&tab=Why+this+forecast")
-    page.get_by_text("The contributions add up to").wait_for(timeout=2 * WAIT)
+    page.get_by_text("the network expects").first.wait_for(timeout=2 * WAIT)
     settled(page)
-    begun = time.monotonic()
-    choose(page, "Action", "verbal conflict")
-    page.get_by_text(re.compile(r"verbal conflict, next week: the network expects")).wait_for()
-    seconds = time.monotonic() - begun
-    print(f"answered in {seconds:.2f} s")
-    assert seconds < 10  # a busy machine; the figure on a quiet one is in benchmarks/insight
+    seconds = []
+    for action in ("verbal conflict", "material cooperation", "material conflict"):
+        begun = time.monotonic()
+        choose(page, "Action", action)
+        page.get_by_text(re.compile(f"{action}, next week: the network expects")).wait_for()
+        seconds.append(time.monotonic() - begun)
+        settled(page)
+    assert sorted(seconds)[1] < 2.0, seconds  # the middle one of three: on a machine that is not busy with other things

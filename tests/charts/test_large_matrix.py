@@ -16,7 +16,7 @@ def test_of_250_actors_the_largest_cells_can_be_clicked_and_all_are_drawn() -> N
     figure = heatmap(matrix, [f"Country number {i}" for i in range(250)], "Large", order=order.tolist(), simulated=True)
     cells, squares = figure.data
     assert np.shape(cells.z) == (250, 250) and len(squares.x) == SQUARES
-    pairs = np.array(squares.customdata)
+    pairs = np.array(list(squares.customdata))
     assert matrix[pairs[:, 0], pairs[:, 1]].min() >= np.sort(matrix, axis=None)[-SQUARES]
     assert order[squares.y[7]] == pairs[7, 0] and order[squares.x[7]] == pairs[7, 1]
     assert len(figure.to_json()) < 1_500_000

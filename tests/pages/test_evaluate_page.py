@@ -102,4 +102,11 @@ def test_a_damaged_backtest_is_told_and_a_missing_run_too(tested, open_page) -> 
     assert not app.exception and "damaged" in app.error[0].value
     assert any("Test this run" in b.label for b in app.button)  # a way on
     app = open_page(EVALUATE, run="gone")
-    assert "no run 'gone'" in app.warning[0].value
+    assert len(app.warning) == 1 and "'gone'" in app.warning[0].value
+
+
+def test_a_link_to_what_is_not_there_is_told_in_one_sentence(tested, open_page) -> None:
+    app = open_page(EVALUATE, run="first", part="x", score="x", model="z", step="99", act="<b>", backtest="../..")
+    is_sound(app)
+    assert len(app.warning) == 1 and "the usual choice is shown instead" in app.warning[0].value
+    assert app.selectbox(key="model").value == "network"

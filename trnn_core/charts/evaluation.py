@@ -14,16 +14,18 @@ from trnn_core.charts.theme import fade, finish, palette, plain
 def errors_by_model(
     names: Sequence[str], errors: Sequence[float], accent: str, *, unit: str, subtitle: str, simulated: bool, dark: bool = False
 ) -> go.Figure:  # fmt: skip
-    """Horizontal bars, the best on top, the model in hand in its own colour; drawn as dots from the least error on."""
+    """Horizontal bars, the best on top, the model in hand in its own colour."""
     colours = palette(dark)
     figure = go.Figure(
         go.Bar(
             x=list(errors)[::-1], y=[plain(n) for n in names][::-1], orientation="h",
             marker={"color": [colours.lines[1] if n == accent else fade(colours.lines[0], 0.65) for n in names][::-1]},
-            text=[f"{e:.4g}" for e in errors][::-1], textposition="auto", hovertemplate="%{y}: %{x:.5g}<extra></extra>",
+            text=[f"{e:.4g}" for e in errors][::-1], textposition="outside", cliponaxis=False, textfont={"color": colours.ink},
+            hovertemplate="%{y}: %{x:.5g}<extra></extra>",
         )
     )  # fmt: skip
-    figure.update_xaxes(title=f"{unit}, less is better", rangemode="tozero")
+    largest = max([e for e in errors if np.isfinite(e)], default=1.0)
+    figure.update_xaxes(title=f"{unit}, less is better", range=[0, 1.14 * largest or 1.0])
     figure.update_yaxes(showgrid=False)
     return finish(figure, "Error of each model", subtitle=subtitle, simulated=simulated, dark=dark, height=130 + 28 * len(names), margin=(10, 20, 66, 46))  # fmt: skip
 

@@ -150,5 +150,8 @@ def _strongest(matrix: np.ndarray, actors: tuple[str, ...], word: str, n: int = 
         i, j = np.unravel_index(place, off.shape)
         if off[i, j] != 0:
             way = "more" if off[i, j] > 0 else "less"
-            said.append(f"More from {actors[j]} goes with {way} from {actors[i]}, {word} ({off[i, j]:+.3g}).")
+            done = "done by" if word == "sending" else "done to"
+            said.append(
+                f"More {done} {actors[j]} goes with {way} {done} {actors[i]} a period later ({off[i, j]:+.2f})."
+            )
     return said

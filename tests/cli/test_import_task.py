@@ -1,0 +1,63 @@
+"""An import in the background: the same series as the reader gives, progress that rises, and a stop that keeps nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser.test_import import own_csv
+from trnn_core.cli.import_task import RESULT, arguments_of, run, series_of
+from trnn_core.data.options import ImportOptions
+from trnn_core.data.readers import read_series
+from trnn_core.errors import TRNNError
+
+
+class Told:
+    """What a task is given, remembering what it says."""
+
+    def __init__(self, arguments: dict, stop_after: int | None = None):
+        self.arguments, self.stop_after = arguments, stop_after
+        self.shares: list[float] = []
+        self.files: dict[str, bytes] = {}
+
+    def progress(self, done: float, message: str) -> None:
+        self.shares.append(done)
+
+    def stopping(self) -> bool:
+        return self.stop_after is not None and len(self.shares) >= self.stop_after
+
+    def write(self, name: str, content: bytes) -> None:
+        self.files[name] = content
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(own_csv(weeks=30))
+    return path
+
+
+def test_the_result_is_the_series_that_the_reader_gives(file: Path) -> None:
+    options = ImportOptions(allowed_root=file.parent, actors="all", title="Mine")
+    told = Told(arguments_of([file], "table", options))
+    run(told)  # type: ignore[arg-type]
+    made = series_of(told.files[RESULT])
+    assert made.fingerprint == read_series(file, format="table", options=options).fingerprint
+    assert made.source.title == "Mine"
+    assert told.shares == sorted(told.shares) and told.shares[-1] == 1.0
+
+
+def test_a_stop_ends_it_and_keeps_nothing(file: Path) -> None:
+    told = Told(arguments_of([file], "table", ImportOptions()), stop_after=1)
+    run(told)  # type: ignore[arg-type]
+    assert told.files == {} and told.shares[-1] < 1.0
+
+
+def test_a_changed_file_is_another_import_and_a_missing_one_is_told(file: Path) -> None:
+    before = arguments_of([file], "table", ImportOptions())
+    file.write_bytes(own_csv(weeks=31))
+    assert arguments_of([file], "table", ImportOptions()) != before
+    file.unlink()
+    with pytest.raises(TRNNError, match="not there any more"):
+        arguments_of([file], "table", ImportOptions())
