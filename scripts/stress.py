@@ -17,7 +17,9 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
@@ -72,12 +74,18 @@ def line_of(r: Result) -> str:
 HEAD = "| | fault or attack | cases tried | failures | figures | time |\n|---|---|---|---|---|---|"
 
 
-def run_rows(rows: list[Row], long: bool, plant: bool, lanes: int = 2) -> list[Result]:
-    """Rows that measure time run alone, the others two at a time."""
-    with tempfile.TemporaryDirectory(prefix="trnn-stress-") as name, ThreadPoolExecutor(lanes) as pool:
+def run_rows(rows: list[Row], long: bool, plant: bool, done: Callable[[Result], None] = lambda result: None) -> list[Result]:  # fmt: skip
+    """Rows that measure time run alone, the others two at a time; `done` is told of each."""
+
+    def one(row: Row) -> Result:
+        result = run_one(row, folder, long, plant)
+        done(result)
+        return result
+
+    with tempfile.TemporaryDirectory(prefix="trnn-stress-") as name, ThreadPoolExecutor(2) as pool:
         folder = Path(name)
-        alone = [run_one(row, folder, long, plant) for row in rows if row.alone]
-        others = list(pool.map(lambda row: run_one(row, folder, long, plant), [r for r in rows if not r.alone]))
+        alone = [one(row) for row in rows if row.alone]
+        others = list(pool.map(one, [r for r in rows if not r.alone]))
     order = [row.key for row in rows]
     return sorted([*alone, *others], key=lambda r: order.index(r.key))
 
@@ -137,14 +145,25 @@ def main() -> int:
         return int(result.red)
     tell(HEAD)
     long = not (args.short or args.plant)
-    results = run_rows(chosen, long, plant=bool(args.plant))
+    results: list[Result] = []
+    turn = threading.Lock()  # rows end in two threads
+
+    def done(result: Result) -> None:
+        """The page is written after every row: an interrupted run leaves what it has found."""
+        with turn:
+            results.append(result)
+            results.sort(key=lambda r: [*ROWS, "rest", "plants"].index(r.key))
+            if args.write:
+                write_page(results, form, time.monotonic() - begun)
+
+    form = f"{'--short ' * args.short}{f'--only {args.only} ' if args.only else ''}"
+    run_rows(chosen, long, bool(args.plant), done)
     if long and not args.only:
-        results += [other_long_tests(), planted(list(ROWS.values()))]
+        done(other_long_tests())
+        done(planted(list(ROWS.values())))
         tell(line_of(results[-1]))
     for result in results:
         sys.stderr.write("".join(f"{result.key}: {f}\n" for f in result.tally.failures[:10]))
-    if args.write:
-        write_page(results, "--short " if args.short else "", time.monotonic() - begun)
     tell(f"\n{sum(r.tally.tried for r in results):,} cases, {sum(len(r.tally.failures) for r in results)} failures, {(time.monotonic() - begun) / 60:.1f} minutes.")  # fmt: skip
     return int(any(r.red for r in results))
 
