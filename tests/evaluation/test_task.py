@@ -75,20 +75,21 @@ def test_a_backtest_is_done_kept_and_added_to_its_run(store):
 
 
 def test_a_stopped_backtest_goes_on_where_it_was(store):
-    protocol = Protocol(min_origins=40, refit_every=1)
-    task = begin(store, "ar", protocol=protocol)
-    until(lambda: task.status().done > 0.05, "progress must be seen")
-    assert task.status().state == "running" and "(model 1 of 1)" in task.status().message
+    protocol, models = Protocol(min_origins=40, refit_every=1), ("relational_ar", "ar", "nb_ewma")
+    task = begin(store, *models, protocol=protocol)
+    until(lambda: task.status().done > 0.02, "progress must be seen")
+    assert task.status().state == "running" and "of 3)" in task.status().message
     task.stop()
     assert ended(task).state == "stopped"
-    kept = {p.name: p.stat().st_mtime_ns for p in parts_folder(store).glob("ar-*")}
-    assert 2 <= len(kept) < 40
-    damaged = next(parts_folder(store).glob("ar-*"))
+    found = lambda: [p for m in models for p in parts_folder(store).glob(f"{m}-*")]  # noqa: E731
+    kept = {p.name: p.stat().st_mtime_ns for p in found()}
+    assert 2 <= len(kept) < 120
+    damaged = found()[0]
     damaged.write_bytes(damaged.read_bytes()[:100])
-    again = begin(store, "ar", protocol=protocol)
+    again = begin(store, *models, protocol=protocol)
     assert again.task_id == task.task_id and ended(again).state == "done"
-    after = {p.name: p.stat().st_mtime_ns for p in parts_folder(store).glob("ar-*")}
-    assert len(after) == 40 and all(after[n] == t for n, t in kept.items() if n != damaged.name)
+    after = {p.name: p.stat().st_mtime_ns for p in found()}
+    assert len(after) == 120 and all(after[n] == t for n, t in kept.items() if n != damaged.name)
     assert len(read_stored(task.read).dates) == 40
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import resource
 from pathlib import Path
 
 from scripts.serve import Server
 from tests.campaign import Tally
 from tests.faults.workers import WorkerProcess, make_home
-from tests.load.client import Session
+from tests.load.client import Session, run_alone
 from tests.training.small import TINY
 from trnn_core.data.series import RelationalSeries
 from trnn_core.data.simulate import simulate
@@ -44,7 +43,7 @@ def memory_campaign(folder: Path, series: RelationalSeries, megabytes: tuple[int
                 assert status.state in ("failed", "interrupted"), status
                 assert any(words in status.message for words in REASONS), f"no reason: {status.message}"
                 assert worker.process.poll() is None, "the worker died with its job"
-                assert "Greedy run: failed" in asyncio.run(look(server.url)), "the server must live and tell"
+                assert "Greedy run: failed" in run_alone(look(server.url)), "the server must live and tell"
             with tally.case(f"another job after it ({most} MB)"), WorkerProcess(store):
                 jobs.submit(store, TINY, series, run_id="modest")
                 assert jobs.wait(store, "modest", 180).state == "finished"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import numpy as np
 from scripts.serve import Server
 from tests.campaign import Tally
 from tests.faults.workers import end_worker, job_pid, make_home, reach
-from tests.load.client import Session
+from tests.load.client import Session, run_alone
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
 from trnn_core.training import jobs
@@ -41,7 +40,7 @@ def kill_servers(folder: Path, series: RelationalSeries, n_kills: int, seed: int
     train_run(store, run, control=lambda: "pause" if run.status().epoch >= 2 else None)
     server = Server(home / "data", home / "runs")
     try:
-        asyncio.run(press_resume(server.url, "long"))
+        run_alone(press_resume(server.url, "long"))
         reach(store, "long", 3)
         pid = job_pid(store, "long")
         for kill in range(n_kills):
@@ -52,7 +51,7 @@ def kill_servers(folder: Path, series: RelationalSeries, n_kills: int, seed: int
                 assert job_pid(store, "long") == pid, "not the same job"
             server.start()
             with tally.case(f"the server after kill {kill + 1}"):
-                text = asyncio.run(shown(server.url, "long"))
+                text = run_alone(shown(server.url, "long"))
                 assert "Long run: training" in text.replace("\\", ""), text[:200]
         jobs.ask(store, "long", "cancel")
         jobs.wait(store, "long")

@@ -20,7 +20,7 @@ import numpy as np
 from scripts.serve import Server
 from tests.campaign import Tally
 from tests.faults.workers import end_worker, make_home
-from tests.load.client import Session
+from tests.load.client import Session, run_alone
 from tests.training.small import TINY
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
@@ -137,7 +137,7 @@ def writers_campaign(folder: Path, series: RelationalSeries, n_kills: int, seed:
     store = RunStore(home / "runs")
     store.create(TINY, series, run_id="shared", state="paused")
     if servers:
-        asyncio.run(with_servers(home, n_kills, seed, tally))
+        run_alone(with_servers(home, n_kills, seed, tally))
     else:
         check_books(store, hunt(store.root, n_kills, seed), tally)
     end_worker(store)

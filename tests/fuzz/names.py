@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from scripts.serve import Server
 from tests.campaign import Tally
 from tests.fuzz.corpus import CSV
-from tests.load.client import Session
+from tests.load.client import Session, run_alone
 from tests.training.small import TINY
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import RelationalSeries
@@ -107,6 +106,6 @@ def names_campaign(folder: Path, series: RelationalSeries, pages: bool = True) -
     for n, name in enumerate(("<script>alert(1)</script>", "[a](javascript:alert(1))", "🦆" * 90)):
         train_run(store, store.create(TINY, series, run_id=f"named-{n}", name=name))
     with Server(home / "data", home / "runs") as server:
-        asyncio.run(page_names(server.url, home, tally))
+        run_alone(page_names(server.url, home, tally))
     end_tasks(store)
     return tally

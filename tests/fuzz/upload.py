@@ -9,7 +9,7 @@ from scripts.serve import Server
 from tests.campaign import Tally
 from tests.faults.workers import make_home
 from tests.fuzz.mutate import make_case
-from tests.load.client import Session
+from tests.load.client import Session, run_alone
 from tests.training.end_tasks import end_tasks
 from trnn_core.training.store import RunStore
 
@@ -37,7 +37,7 @@ def upload_campaign(folder: Path, n_cases: int, seed: int) -> Tally:
         async def both() -> None:
             await asyncio.gather(bring(server.url, range(half), seed, tally), bring(server.url, range(half, n_cases), seed, tally))  # fmt: skip
 
-        asyncio.run(both())
+        run_alone(both())
         end_tasks(RunStore(home / "runs"))
         left = sorted(p.name for p in (home / "data").iterdir())
         tally.check(left == ["demo.npz"], f"the data folder holds {left}")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -21,6 +22,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 WRONG = ("Something went wrong", "unexpected")  # the guard's and a task's words for what nobody foresaw
 VALUES = {"selectbox": "string_value", "text_input": "string_value", "text_area": "string_value", "button": "trigger_value", "checkbox": "bool_value", "download_button": "trigger_value"}  # fmt: skip
+
+Result = TypeVar("Result")
 
 
 class Failed(Exception):
@@ -232,3 +235,9 @@ class Session:
         )
         if answer.status_code not in (200, 204):
             raise Failed(f"the upload was answered with {answer.status_code}: {answer.text[:200]}")
+
+
+def run_alone(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """asyncio.run in a thread of its own: browser tests in the same process keep a running loop in the main one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()

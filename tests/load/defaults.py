@@ -13,7 +13,7 @@ import psutil
 from scripts.serve import ROOT, Server
 from tests.campaign import Tally
 from tests.faults.workers import make_home
-from tests.load.client import Failed, Session
+from tests.load.client import Failed, Session, run_alone
 
 MB = 2**20
 SECRET = "the-inside-of-the-server"  # in the message of a planted mistake; must not travel
@@ -121,11 +121,11 @@ def defaults_campaign(folder: Path, browser: bool = True, options: tuple[str, ..
     planted = os.environ.get("TRNN_PLANT") == "defaults"
     options = (*options, "--server.enableXsrfProtection", "false", "--client.showErrorDetails", "full") if planted else options  # fmt: skip
     with Server(home / "data", home / "runs", options=options) as server:
-        asyncio.run(look(server, tally))
+        run_alone(look(server, tally))
         if browser:
             tally.check(not (outside := outside_requests(server)), f"a browser is sent to {outside[:3]}")
     crash = {"TRNN_PLANT": "crash", "PYTHONPATH": f"{ROOT}/tests/plants"}
     with Server(home / "data", home / "runs", options=options, environment=crash) as server:
-        asyncio.run(mistakes(server, tally))
+        run_alone(mistakes(server, tally))
         tally.check(SECRET in server.log(), "the server's log must tell what the browser is not told")
     return tally

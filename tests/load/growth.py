@@ -11,7 +11,7 @@ import psutil
 from scripts.serve import Server
 from tests.campaign import Tally
 from tests.faults.workers import WorkerProcess, make_home, reach
-from tests.load.client import Session
+from tests.load.client import Session, run_alone
 from tests.load.visitors import MIX, act
 from tests.training.small import SMALL
 from trnn_core.data.simulate import simulate
@@ -45,9 +45,9 @@ def churn_campaign(folder: Path, n_sessions: int, warm: int = WARM) -> Tally:
     """Memory after the first `warm` sessions and after all of them."""
     home, tally = make_home(folder / "home"), Tally()
     with Server(home / "data", home / "runs") as server:
-        asyncio.run(come_and_go(server, range(warm), tally))
+        run_alone(come_and_go(server, range(warm), tally))
         before = megabytes(server)
-        asyncio.run(come_and_go(server, range(warm, n_sessions), tally))
+        run_alone(come_and_go(server, range(warm, n_sessions), tally))
         after = megabytes(server)
     grown = after / before - 1
     tally.check(grown < GROWTH, f"the server grew by {grown:.0%}, from {before:.0f} to {after:.0f} MB")
@@ -73,9 +73,9 @@ def live_campaign(folder: Path, n_updates: int) -> Tally:
     jobs.submit(store, SMALL.changed(**{"train.epochs": 1_000_000, "train.checkpoint_every": 50}), series, run_id="long")  # fmt: skip
     with Server(home / "data", home / "runs") as server, WorkerProcess(store):
         reach(store, "long", 3)
-        asyncio.run(watch(server, max(n_updates // 10, 20), tally))
+        run_alone(watch(server, max(n_updates // 10, 20), tally))
         before = megabytes(server)
-        asyncio.run(watch(server, n_updates - n_updates // 10, tally))
+        run_alone(watch(server, n_updates - n_updates // 10, tally))
         after, epochs = megabytes(server), store.get("long").status().epoch
     grown = after / before - 1
     tally.check(grown < GROWTH, f"the server grew by {grown:.0%}, from {before:.0f} to {after:.0f} MB")

@@ -14,7 +14,7 @@ import numpy as np
 from scripts.serve import Server
 from tests.campaign import Tally
 from tests.faults.workers import make_home
-from tests.load.client import Session
+from tests.load.client import Session, run_alone
 from tests.load.visitors import choices
 from tests.training.end_tasks import end_tasks
 from trnn_core.data.readers.npz import write_npz
@@ -87,6 +87,6 @@ def isolation_campaign(folder: Path, n_sessions: int, n_actions: int) -> Tally:
         await asyncio.gather(*both)
 
     with Server(home / "data", home / "runs") as server:
-        asyncio.run(everybody(server.url))
+        run_alone(everybody(server.url))
     end_tasks(RunStore(home / "runs"))
     return tally

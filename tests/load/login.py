@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import secrets
 from pathlib import Path
@@ -11,7 +10,7 @@ import httpx
 
 from scripts.serve import free_port
 from tests.campaign import Tally
-from tests.load.client import Session
+from tests.load.client import Session, run_alone
 from tests.load.provider import CLIENT, SECRET, Provider
 from tests.load.proxy import PREFIX, nginx_path, proxied
 
@@ -83,5 +82,5 @@ def login_campaign(folder: Path) -> Tally:
     with Provider() as provider:
         file = write_secrets(folder / "secrets.toml", f"https://localhost:{port}/{PREFIX}", provider)
         with proxied(folder, port, options=("--secrets.files", str(file)), environment={"NO_PROXY": "localhost,127.0.0.1"}) as (_, url):  # fmt: skip
-            asyncio.run(look(url, provider, tally))
+            run_alone(look(url, provider, tally))
     return tally

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shutil
@@ -18,7 +17,7 @@ from scripts.serve import ROOT, Server, free_port
 from tests.campaign import Tally
 from tests.faults.workers import make_home
 from tests.fuzz.corpus import CSV
-from tests.load.client import Session
+from tests.load.client import Session, run_alone
 
 PREFIX = "trnn"
 
@@ -104,5 +103,5 @@ def proxy_campaign(folder: Path) -> Tally:
         tally.skipped = "nginx or openssl is not installed"
         return tally
     with proxied(folder, free_port()) as (_, url):
-        asyncio.run(look(url, tally))
+        run_alone(look(url, tally))
     return tally

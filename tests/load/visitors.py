@@ -15,7 +15,7 @@ import psutil
 from scripts.serve import Server
 from tests.campaign import Tally
 from tests.faults.workers import end_worker, make_home, reach
-from tests.load.client import Session
+from tests.load.client import Session, run_alone
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.training import jobs
 from trnn_core.training.config import Recipe
@@ -141,9 +141,9 @@ async def crowd(server: Server, plan: Plan, seed: int) -> tuple[Tally, Times, fl
 def crowd_campaign(folder: Path, n_visitors: int, ramp: float, seconds: float, limits: bool = True, seed: int = 0) -> Tally:  # fmt: skip
     """`limits=False` asks only that nothing fails: for machines that are busy with other things."""
     with busy_server(folder) as (server, store):
-        asyncio.run(_one(server))  # a server that has shown each page once, as after its first visitor
+        run_alone(_one(server))  # a server that has shown each page once, as after its first visitor
         before = store.get("background").status().epoch
-        tally, times, most = asyncio.run(crowd(server, Plan(n_visitors, ramp, seconds), seed))
+        tally, times, most = run_alone(crowd(server, Plan(n_visitors, ramp, seconds), seed))
         tally.check(store.get("background").status().epoch > before, "the training stood still meanwhile")
     median, late = np.median(times.acted), np.percentile(times.acted, 95)
     if limits:

@@ -80,7 +80,7 @@ def _enlarge(figure: go.Figure) -> None:
         if trace.mode == "lines":
             trace.line.width *= LINES
         elif trace.marker.opacity != 0:
-            trace.marker.size *= LINES
+            trace.marker.size = (LINES * np.asarray(trace.marker.size)).tolist()  # one size, or one for each
     nodes = figure.data[-1]
     nodes.textfont.size = LABEL
     nodes.marker.size = [LINES * size for size in nodes.marker.size]
