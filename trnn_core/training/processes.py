@@ -159,3 +159,12 @@ class Watcher:
             return "alive" if last is not None else known
         patience = self.silence * (HUNG_TIMES if known == "alive" else 1)
         return "dead" if now - since > patience else "alive"
+
+
+def last_words(path: Path) -> str:
+    """The last line of a log, or that there is none."""
+    try:
+        lines = path.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return lines[-1][:300] if lines else "its log is empty"

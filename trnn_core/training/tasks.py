@@ -41,7 +41,7 @@ from trnn_core.training.files import (
     write_sealed,
 )
 from trnn_core.training.jobs import code_root, host_name, plain_environment
-from trnn_core.training.processes import identify, pulse, read_beat
+from trnn_core.training.processes import identify, last_words, pulse, read_beat
 from trnn_core.training.store import RunStore
 
 TaskState = Literal["queued", "running", "done", "failed", "stopped", "interrupted"]
@@ -225,15 +225,6 @@ def process_folder(store: RunStore, kind: str) -> Path:
 
 def stamp() -> str:
     return datetime.now().astimezone().isoformat(timespec="milliseconds")
-
-
-def last_words(path: Path) -> str:
-    """The last line of a log, or that there is none."""
-    try:
-        lines = path.read_text(errors="replace").strip().splitlines()
-    except OSError:
-        lines = []
-    return lines[-1][:300] if lines else "its log is empty"
 
 
 def _digest(kind: str, arguments: dict[str, Any], run_id: str | None) -> str:

@@ -27,7 +27,7 @@ from trnn_core.training.jobs import (
     tickets,
     worker_folder,
 )
-from trnn_core.training.processes import Heartbeat
+from trnn_core.training.processes import Heartbeat, last_words
 from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
 
@@ -192,9 +192,7 @@ def close_books(store: RunStore, job: Job, code: int) -> None:
         with lock(run.folder / ".lock", "busy"):
             status = run.status()
             if status.state == "queued" and tickets(store, run.run_id) <= job.tickets:
-                words = (
-                    f"The job could not start ({_last_words(run.folder / 'log.txt') if code >= 0 else _death(code)})"
-                )
+                words = f"The job could not start ({last_words(run.folder / 'log.txt') if code >= 0 else _death(code)})"
                 write_sealed(run.folder / "status.json", replace(status, state="failed", message=words).__dict__)
                 drop_tickets(store, run.run_id)
             elif status.state == "interrupted":
@@ -210,14 +208,6 @@ def _death(code: int) -> str:
     if code < 0:
         return f"The job was ended by signal {signal.Signals(-code).name}."
     return f"The job ended unexpectedly with code {code}."
-
-
-def _last_words(path: Path) -> str:
-    try:
-        lines = path.read_text(errors="replace").strip().splitlines()
-    except OSError:
-        lines = []
-    return lines[-1][:300] if lines else "its log is empty"
 
 
 def repair_queue(store: RunStore) -> None:
