@@ -14,14 +14,14 @@ from ui.forecast_view import Picture, read_forecast, read_hindcast
 from ui.guard import guard
 from ui.page import empty, is_dark, page, show, simulated_badge
 from ui.pickers import pick_action, pick_run, pick_step, pick_week, show_scores
-from ui.store import run_store, series_of
+from ui.store import forecast_runs, series_of
 from ui.words import scores_of, trust
 
 
 def main() -> None:
     """A change of a control runs this part alone, not the frame of the page."""
     with guard():
-        runs = [run for run in run_store().runs() if (run.folder / "forecast.npz").exists()]
+        runs = forecast_runs()
         if not runs:
             empty("There is no forecast yet: train a network first.", "pages/2_Train.py", "Train a network", ":material/model_training:")  # fmt: skip
         run, picture = pick_picture(runs)

@@ -12,7 +12,7 @@ from ui.explain_whatif import whatif_tab
 from ui.explain_why import why_tab
 from ui.page import empty, page, simulated_badge
 from ui.pickers import pick_run
-from ui.store import run_store, series_of
+from ui.store import forecast_runs, series_of
 
 TABS = {
     "Influence": influence_tab,
@@ -28,7 +28,7 @@ TAB_HELP = (
 
 
 def main() -> None:
-    runs = [run for run in run_store().runs() if (run.folder / "forecast.npz").exists()]
+    runs = forecast_runs()
     if not runs:
         empty("There is nothing to explain yet: train a network first.", "pages/2_Train.py", "Train a network", ":material/model_training:")  # fmt: skip
     where, badge = st.columns([8, 3], vertical_alignment="bottom")

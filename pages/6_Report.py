@@ -14,7 +14,7 @@ from trnn_core.training.runs import Run
 from ui.links import judge
 from ui.page import empty, page, simulated_badge
 from ui.pickers import pick_run
-from ui.store import run_store
+from ui.store import forecast_runs, run_store
 
 MAKERS = {
     "PDF": (lambda m, names, tell: pdf_report(m, names, tell), "pdf", "application/pdf"),
@@ -25,7 +25,7 @@ MAKERS = {
 
 
 def main() -> None:
-    runs = [run for run in run_store().runs() if (run.folder / "forecast.npz").exists()]
+    runs = forecast_runs()
     if not runs:
         empty("There is nothing to report yet: train a network first.", "pages/2_Train.py", "Train a network", ":material/model_training:")  # fmt: skip
     options, preview = st.columns([1, 3], gap="medium")

@@ -39,6 +39,11 @@ def run_store() -> RunStore:
     return _store(str(runs_folder()))
 
 
+def forecast_runs() -> list[Run]:
+    """The runs that have something to show, newest first."""
+    return [run for run in run_store().runs() if (run.folder / "forecast.npz").exists()]
+
+
 def data_sets() -> list[str]:
     """Names of the saved sets, the demo first."""
     names = sorted((p.stem for p in data_folder().glob("*.npz")), key=str.casefold)
