@@ -35,13 +35,13 @@ HIDDEN = {1: (4,), 2: (2, 4), 3: (4, 3, 2), 4: (3, 2, 2, 1)}
 OUTPUT = {1: (2,), 2: (3, 2), 3: (2, 3, 2), 4: (2, 1, 3, 2)}
 
 
-def make_layer(cell: str, order: int, seed: int = 0, **options) -> TensorCell:
+def make_layer(cell: str, order: int, seed: int = 0, hidden: tuple[int, ...] | None = None, **options) -> TensorCell:
     """A float64 cell of small, uneven sizes with random biases, so that no two modes or gates can be mistaken."""
     torch.manual_seed(seed)
     if cell == "jordan":
         options["output_shape"] = OUTPUT[order]
     kind = {"lstm": TensorLSTM, "gru": TensorGRU, "elman": TensorRNN, "jordan": TensorRNN}[cell]
-    layer = kind(INPUT[order], HIDDEN[order], **options).double()
+    layer = kind(INPUT[order], hidden or HIDDEN[order], **options).double()
     with torch.no_grad():
         for parameter in layer.parameters():
             parameter.copy_(torch.randn_like(parameter) * 0.6)

@@ -93,6 +93,23 @@ def test_cells_equal_the_tensorly_reference(cell: str, order: int, num_layers: i
     assert worst(ours_grad, theirs_grad) < EXACT
 
 
+@pytest.mark.parametrize("hidden", [(14,), (15, 3), (2, 15, 14), (2, 1, 3, 30)])
+@pytest.mark.parametrize("cell", CELLS)
+def test_spare_entries_behind_the_last_mode_change_nothing(cell: str, hidden: tuple[int, ...]) -> None:
+    """Sizes that the engine fills up with zeros; sigma_c(0) and sigma_h(0) that are not zero themselves included."""
+    activations = {"lstm": ("sigmoid", "hard_sigmoid", "hard_sigmoid"), "gru": ("sigmoid", "hard_sigmoid")}
+    for names in (None, activations.get(cell)):
+        layer = make_layer(cell, len(hidden), hidden=hidden, num_layers=2, activations=names)
+        assert (layer.layout.spare > 0) == (cell != "jordan")
+        x, state, lengths = make_input(layer), make_state(layer), torch.tensor([4, 1, 3])
+        ours, theirs = layer(x, state, lengths), run_reference(layer, x, state, lengths)
+        assert ours[0].shape == (3, 4, *layer.state_shape)
+        for mine, other in zip((ours[0], *parts_of(ours[1])), (theirs[0], *parts_of(theirs[1])), strict=True):
+            assert (mine - other).abs().max() < EXACT
+        reference = gradients(layer, lambda *given, net=layer: run_reference(net, *given), x, state, lengths)
+        assert worst(gradients(layer, layer, x, state, lengths), reference) < EXACT
+
+
 def test_paper_size_equals_the_tensorly_reference() -> None:
     """Case II of the paper: 25 x 25 x 4 in, 14 x 14 x 4 hidden, T = 7."""
     torch.manual_seed(0)

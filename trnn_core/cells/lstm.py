@@ -27,7 +27,7 @@ class LSTMSweep(torch.autograd.Function):
         shape = (*inputs.shape[1:-2], walk.n_sequences, inputs.shape[-1])
         hiddens = inputs.new_empty(walk.n_steps, *shape)
         cells = torch.empty_like(hiddens)
-        gates = []
+        gates, squashed = [], []
         H_prev, C_prev = H0, C0
         for t, (H_t, C_t) in enumerate(zip(hiddens.unbind(0), cells.unbind(0), strict=True)):
             if H_prev is None:
@@ -41,13 +41,14 @@ class LSTMSweep(torch.autograd.Function):
             torch.mul(I_t, C_hat, out=C_t)  # eq. 7
             if C_prev is not None:
                 C_t.addcmul_(F_t, C_prev)
-            torch.mul(sigma_h.apply_(C_t.clone()), O_t, out=H_t)  # eq. 8
+            squashed.append(sigma_h.apply_(C_t.clone()))
+            torch.mul(squashed[t], O_t, out=H_t)  # eq. 8
             walk.freeze(C_t, C_prev, t)
             walk.freeze(H_t, H_prev, t)
             gates.append(M)
             H_prev, C_prev = H_t, C_t
         ctx.walk, ctx.names, ctx.recurrent = walk, names, recurrent
-        ctx.save_for_backward(inputs, H0, C0, hiddens, cells, *W, *gates)
+        ctx.save_for_backward(inputs, H0, C0, hiddens, cells, *squashed, *gates, *W)
         ctx.set_materialize_grads(False)
         return walk.hide(hiddens), hiddens[-1].clone(), cells[-1].clone()
 
@@ -57,7 +58,7 @@ class LSTMSweep(torch.autograd.Function):
         walk = ctx.walk
         sigma_g, sigma_c, sigma_h = map(get_activation, ctx.names)
         inputs, H0, C0, hiddens, cells, *rest = ctx.saved_tensors
-        gates = rest[hiddens.ndim - 2 :]
+        squashed, gates = rest[: walk.n_steps], rest[walk.n_steps : 2 * walk.n_steps]
         recurrent = ctx.recurrent
         recurrent.zero_grads()
         d_inputs = walk.input_grad(inputs)
@@ -69,11 +70,10 @@ class LSTMSweep(torch.autograd.Function):
             A = gates[t]
             F_t, I_t, O_t, C_hat = A.unbind(0)
             H_prev, C_prev = (hiddens[t - 1], cells[t - 1]) if t else (H0, C0)
-            squashed = sigma_h.apply_(cells[t].clone())
             dM = torch.empty_like(A)
             dF, dI, dO, dC_hat = dM.unbind(0)
-            torch.mul(dH, squashed, out=dO)  # eq. 28
-            dC = sigma_h.chain_(dH * O_t, squashed).add_(dC)  # the bracket of eq. 24-27
+            torch.mul(dH, squashed[t], out=dO)  # eq. 28
+            dC = sigma_h.chain_(dH * O_t, squashed[t]).add_(dC)  # the bracket of eq. 24-27
             torch.mul(dC, C_hat, out=dI)  # eq. 27
             torch.mul(dC, I_t, out=dC_hat)  # eq. 26
             if C_prev is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import ceil, prod
 from typing import Any
 
 import torch
@@ -76,7 +76,7 @@ class TensorNetwork(nn.Module):
         """(B, T, *input_shape) -> raw predictions (B, *target_shape), or (B, T, *target_shape), and the end state."""
         outputs, state = self.cell(x, state, lengths)
         top = outputs.flatten(0, 1) if every_step else (state[0] if self.cell.n_states > 1 else state)[-1]
-        raw = self.readout.outward(self.readout(self.dropout(self.cell.layout.inward(top))))
+        raw = self.readout.outward(self.readout(self.dropout(self.cell.layout.inward_state(top))))
         return raw.unflatten(0, x.shape[:2]) if every_step else raw, state
 
     def windows(self, weeks: Tensor, length: int, every_step: bool = False) -> Tensor:
@@ -143,6 +143,7 @@ class TensorNetwork(nn.Module):
         """Walks over a few windows at a time: as many as keep one step's gates in the caches of the threads at work."""
         entries = len(self.cell.gates) * prod(self.config.hidden_shape)
         size = max(4, torch.get_num_threads() * TILE_ENTRIES // entries)
+        size = ceil(n_windows / ceil(n_windows / size))  # tiles of about the same size
         starts = range(0, n_windows, size)
         return [Walk(length, min(size, n_windows - s), hop=1, start=s) for s in starts]
 
