@@ -41,7 +41,7 @@ def joined() -> Iterator[Group]:
     on_gpu = torch.cuda.is_available()
     if on_gpu:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    # Tensors of this trainer live on the processor; where they move to a GPU, nccl carries them.
+    # Losses and requests are summed on the processor, gradients where the network is.
     dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpu else "gloo", timeout=PATIENCE)
     try:
         yield Group()

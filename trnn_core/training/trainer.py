@@ -136,12 +136,17 @@ def surroundings(config: TrainConfig) -> Iterator[None]:
     torch.set_num_threads(config.threads)
     torch.set_flush_denormal(True)
     try:
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=_cards()):
             torch.manual_seed(config.seed)
             yield
     finally:
         torch.set_flush_denormal(False)
         torch.set_num_threads(threads)
+
+
+def _cards() -> list[int]:
+    """The graphics card in use, whose random numbers are put back too."""
+    return [torch.cuda.current_device()] if torch.cuda.is_available() else []
 
 
 @dataclass
