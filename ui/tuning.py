@@ -21,6 +21,7 @@ from ui.store import run_store
 from ui.words import duration, escape
 
 REFRESH_SECONDS = 2.0
+NAMED = "%Y%m%d-%H%M%S"
 
 
 def search_panel(recipe: Recipe, series: RelationalSeries) -> None:
@@ -28,7 +29,9 @@ def search_panel(recipe: Recipe, series: RelationalSeries) -> None:
     studies = list_studies(run_store())
     tasks = {t.arguments.get("study"): t for t in reversed(list_tasks(run_store(), kind="tune"))}
     live = [name for name, task in tasks.items() if task.status().is_live]
-    with st.expander("Search for good settings", icon=":material/tune:", expanded=bool(live)):
+    # Once opened by a search, the fold stays open when the search ends: there is something to look at.
+    opened = st.session_state["search_opened"] = bool(live) or st.session_state.get("search_opened", "study" in st.query_params)  # fmt: skip
+    with st.expander("Search for good settings", icon=":material/tune:", expanded=opened):
         st.caption(
             "Tries many settings around those above with real, short trainings, ends the hopeless ones early, and keeps the "
             "best as a recipe. Trials are judged on the validation periods; the test periods are not touched."
@@ -41,8 +44,19 @@ def search_panel(recipe: Recipe, series: RelationalSeries) -> None:
             if not names:
                 st.info("No search yet. The settings above are tried first, then others around them.", icon=":material/info:")  # fmt: skip
                 return
-            name = st.selectbox("Search", names, key="study", bind="query-params", help="Newest first.")
+            name = st.selectbox(
+                "Search", names, format_func=study_words, key="study", bind="query-params", help="Newest first."
+            )
             found_panel(str(name or names[0]), name in live)
+
+
+def study_words(name: str) -> str:
+    """A search that was named by its start is called by it."""
+    try:
+        began = datetime.strptime(name, NAMED)
+    except ValueError:
+        return name
+    return f"{began.day} {began:%B %Y, %H:%M:%S}"
 
 
 def search_form(recipe: Recipe, series: RelationalSeries) -> None:
@@ -70,7 +84,7 @@ def start(config: TuneConfig, series: RelationalSeries, cluster: str, workers: i
     cluster_address(cluster or None)
     store = run_store()
     store.keep_series(series)
-    name = f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    name = f"{datetime.now().astimezone():{NAMED}}"
     settings = config.model_dump(mode="json", exclude_none=True)
     start_task(store, "tune", {"config": settings, "fingerprint": series.fingerprint, "study": name, "cluster": cluster, "workers": workers})  # fmt: skip
     st.session_state["study"] = name
