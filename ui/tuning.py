@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
 from trnn_core.charts.tuning import setting_importance, setting_name, trial_history
+from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.training import jobs
 from trnn_core.training.config import Recipe
 from trnn_core.training.executors import VARIABLE
+from trnn_core.training.recipes import read_recipe
 from trnn_core.training.search import Study, TuneConfig, default_space, list_studies, parse_space
 from trnn_core.training.tasks import Task, list_tasks, start_task
 from ui.guard import guard
@@ -102,13 +106,12 @@ def _found(name: str, was_live: bool) -> None:
         live = task is not None and task.status().is_live
         if task is not None:
             task_line(task)
-        try:
-            study = next(s for s in list_studies(run_store()) if s.name == name)
-        except StopIteration:
+        study = next((s for s in list_studies(run_store()) if s.name == name), None)
+        if study is not None:
+            results(study)
+        elif live:
             st.caption("The first trials are on their way.")
-            return
-        results(study)
-    if was_live and not live:
+    if was_live != live:  # the panel around it looks again as long as there is something to wait for
         st.rerun()
 
 
@@ -120,6 +123,8 @@ def task_line(task: Task) -> None:
         st.button("Stop", key="tune-stop", icon=":material/stop:", on_click=_stop, args=(task,), help="What has been found is kept; it can go on later.")  # fmt: skip
     elif status.state == "failed":
         st.error(escape(status.message), icon=":material/error:")
+    if status.state in ("stopped", "interrupted"):
+        st.caption(escape(status.message))
     if status.state in ("stopped", "interrupted", "failed"):
         st.button("Go on", key="tune-on", icon=":material/play_arrow:", on_click=_go_on, args=(task,), help="Where it ended.")  # fmt: skip
 
@@ -133,6 +138,17 @@ def _go_on(task: Task) -> None:
         start_task(run_store(), "tune", task.arguments)
     except TRNNError as e:
         st.toast(str(e), icon=":material/error:")
+
+
+def _train(recipe: Path, fingerprint: str) -> None:
+    store = run_store()
+    try:
+        run = jobs.submit(store, read_recipe(recipe), read_npz(store.series_path(fingerprint)))
+        jobs.ensure_worker(store)
+    except TRNNError as e:
+        st.toast(str(e), icon=":material/error:")
+    else:
+        st.session_state["run"] = run.run_id
 
 
 def results(study: Study) -> None:
@@ -153,7 +169,16 @@ def results(study: Study) -> None:
         st.dataframe(pd.DataFrame({"setting": rows.keys(), "best": rows.values()}), hide_index=True)
         recipe = study.folder / "recipe.toml"
         if recipe.exists():
-            st.download_button("Save recipe", recipe.read_bytes(), f"{study.name}.toml", "application/toml", key="tune-recipe", icon=":material/save:", on_click="ignore", help="Give it to Recipe file above to train with it, or to `python -m trnn_core train --recipe`.")  # fmt: skip
+            with st.container(horizontal=True):
+                keep_best(study, recipe, str(found["data"]["fingerprint"]))
+
+
+def keep_best(study: Study, recipe: Path, fingerprint: str) -> None:
+    """What to do with the best settings: train with them here, or take them away."""
+    here = run_store().series_path(fingerprint).exists()
+    if st.button("Train with these", key="tune-train", icon=":material/play_arrow:", on_click=_train, args=(recipe, fingerprint), disabled=not here, help="Queues a run with the best settings, on the data of the search."):  # fmt: skip
+        st.rerun()  # the run is shown in another part of the page
+    st.download_button("Save recipe", recipe.read_bytes(), f"{study.name}.toml", "application/toml", key="tune-recipe", icon=":material/save:", on_click="ignore", help="Give it to Recipe file above to train with it, or to `python -m trnn_core train --recipe`.")  # fmt: skip
 
 
 def gain(trials: list[dict], best: dict | None) -> str | None:

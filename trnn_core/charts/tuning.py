@@ -42,7 +42,7 @@ def trial_history(
     else:
         figure.add_annotation(text="waiting for the first whole trial", showarrow=False, font={"color": colours.faint})
     figure.update_xaxes(title="trial", rangemode="tozero", dtick=1 if len(trials) <= 12 else None)
-    figure.update_yaxes(title="validation loss", type="log" if whole else "linear", exponentformat="power")
+    figure.update_yaxes(title="validation loss", type="log" if whole else "linear", exponentformat="power", showticklabels=bool(whole))  # fmt: skip
     finish(
         figure, "Trials", subtitle="lower is better; judged on the validation periods only", simulated=simulated, dark=dark,
         height=height, margin=(64, 12, 66, 84),
