@@ -41,7 +41,7 @@ def trial_history(
         )  # fmt: skip
     else:
         figure.add_annotation(text="waiting for the first whole trial", showarrow=False, font={"color": colours.faint})
-    figure.update_xaxes(title="trial", rangemode="tozero", dtick=1 if len(trials) <= 12 else None)
+    figure.update_xaxes(title="trial", range=[0.5, max(len(trials), 1) + 0.5], dtick=1 if len(trials) <= 12 else None)
     figure.update_yaxes(title="validation loss", type="log" if whole else "linear", exponentformat="power", showticklabels=bool(whole))  # fmt: skip
     finish(
         figure, "Trials", subtitle="lower is better; judged on the validation periods only", simulated=simulated, dark=dark,
