@@ -40,7 +40,7 @@ def joined() -> Iterator[Group]:
     """Meet the other processes, and part from them at the end."""
     on_gpu = torch.cuda.is_available()
     if on_gpu:
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
     # Losses and requests are summed on the processor, gradients where the network is.
     dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpu else "gloo", timeout=PATIENCE)
     try:
