@@ -51,7 +51,7 @@ def heatmap(
     colours = palette(dark)
     chosen = _answering(values)
     if len(chosen) < values.size and n > MANY:
-        subtitle = " · ".join(filter(None, [subtitle, f"the {len(chosen):,} largest of {values.size:,} cells can be clicked"]))  # fmt: skip
+        subtitle = " · ".join(filter(None, [subtitle, f"the {len(chosen):,} largest cells can be clicked"]))  # fmt: skip
     figure = go.Figure(
         [_cells(values, kind, unit, colours, largest), _squares(values, chosen, names, places, kind, unit, details)]
     )
