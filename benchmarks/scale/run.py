@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,7 @@ TITLES = {
 
 def report(parts: dict[str, Any]) -> str:
     lines = ["# Outgrowing one process", "", "Made by `python benchmarks/scale/run.py`.", ""]
-    words = {"backtests": speed_words, "torchrun": curve_words, "large": large_words, "larger": large_words, "growth": lambda g: [g["words"]]}  # fmt: skip
+    words: dict[str, Callable[[Any], list[str]]] = {"backtests": speed_words, "torchrun": curve_words, "large": large_words, "larger": large_words, "growth": lambda g: [g["words"]]}  # fmt: skip
     for name, title in TITLES.items():
         lines += [f"## {title}", "", *(words[name](parts[name]) if name in parts else ["Not measured yet."]), ""]
     return "\n".join(lines)
