@@ -29,6 +29,7 @@ from ui.pickers import pick_action
 from ui.store import order, positions
 
 PLAY_SECONDS = 1.2
+SAMPLED = 8_000_000  # cells whose distribution is drawn
 
 
 def explorer(series: RelationalSeries) -> None:
@@ -87,10 +88,10 @@ def week_picture(series: RelationalSeries, t: int, action: int, view: str, by: s
     if view == "Network":
         layout = cast(Layout, by)
         scene = Scene(frame=map_frame(series.actors) if layout == "geography" else None)
-        figure = network(matrix, series.actors, positions(series, layout), title, subtitle=f"{when} · thicker and darker: more", height=620, scene=scene, **about)  # fmt: skip
+        figure = network(matrix, series.actors, positions(series, layout), title, subtitle=f"{when} · thicker and stronger: more", height=620, scene=scene, **about)  # fmt: skip
     else:
-        largest = float(np.nanmax(np.abs(series.values[..., action]), initial=1.0))
-        figure = heatmap(matrix, series.actors, title, subtitle=f"{when} · darker: more", order=order(series, cast(Order, by)), largest=largest, **about)  # fmt: skip
+        largest = _largest(series.fingerprint, action, series)
+        figure = heatmap(matrix, series.actors, title, subtitle=f"{when} · stronger colour: more", order=order(series, cast(Order, by)), largest=largest, **about)  # fmt: skip
     return show(figure, f"week-{view}", f"{title}, {when}", clicks=True, file="week")
 
 
@@ -144,6 +145,12 @@ def figures(series: RelationalSeries) -> None:
         st.metric("Fingerprint", series.fingerprint[:8], border=True, help="The first characters of the SHA-256 of the content; a run remembers it.")  # fmt: skip
 
 
+@st.cache_data(max_entries=64, show_spinner=False)
+def _largest(fingerprint: str, action: int, _series: RelationalSeries) -> float:
+    """The strongest cell of all periods: colours mean the same in each of them."""
+    return float(np.nanmax(np.abs(_series.values[..., action]), initial=1.0))
+
+
 @st.cache_data(max_entries=16, show_spinner=False)
 def _busiest(fingerprint: str, _series: RelationalSeries) -> pd.DataFrame:
     return busiest_pairs(_series)
@@ -173,6 +180,7 @@ def transform_view(series: RelationalSeries) -> None:
 @st.cache_data(max_entries=16, show_spinner="Transforming ...")
 def _transformed(fingerprint: str, name: str, _series: RelationalSeries) -> tuple[np.ndarray, np.ndarray]:
     """Before and after for an even sample of periods: the picture needs the shape, not every cell."""
-    chosen = np.unique(np.linspace(0, len(_series) - 1, 60).astype(int))
+    n_periods = min(60, max(1, SAMPLED // int(np.prod(_series.shape[1:]))))
+    sample = np.asarray(_series.values[np.unique(np.linspace(0, len(_series) - 1, n_periods).astype(int))])
     fitted = transforms.fit_transform(name, _series.values, _series.observed)
-    return np.asarray(_series.values[chosen]), np.asarray(fitted.apply(_series.values)[chosen])
+    return sample, np.asarray(fitted.apply(sample))

@@ -29,6 +29,8 @@ LABELS = {
     "slices": "Inputs",
     "likelihood": "Loss (l)",
     "clip_norm": "Longest gradient",
+    "device": "Computed on",
+    "precision": "Number format",
     "optimiser": "Optimiser",
     "num_layers": "Layers",
     "channels": "Hidden channels per dyad",
@@ -44,6 +46,9 @@ WORDS = {
     "many-to-one": "one, after the last step",
     "many-to-many": "at every step",
     "single-series": "one long series",
+    "auto": "automatic",
+    "cpu": "processor",
+    "cuda": "graphics card",
 }
 
 

@@ -21,7 +21,7 @@ from ui.words import duration
 
 ESSENTIAL = ("model.cell", "data.design", "data.window", "train.epochs", "train.learning_rate", "train.regularisation")
 ESSENTIAL_DYAD = ("model.channels", "model.members", "data.window", "train.epochs", "train.learning_rate", "train.weight_decay")  # fmt: skip
-LEFT_OUT = {"network", "path", "fingerprint", "actors", "actions", "hidden_shape", "precision"}
+LEFT_OUT = {"network", "path", "fingerprint", "actors", "actions", "hidden_shape"}
 GROUPS: dict[str, type[BaseModel]] = {"data": DataConfig, "model": ModelConfig, "train": TrainConfig}
 OWN = "your file"
 
@@ -57,7 +57,7 @@ def essential(begin: Recipe, prefix: str) -> dict[str, object]:
 
 def advanced(begin: Recipe, prefix: str) -> dict[str, object]:
     settings: dict[str, object] = {}
-    shown = {*ESSENTIAL_DYAD} if begin.model.network == "dyad" else {*ESSENTIAL, "data.slices"}
+    shown = {*ESSENTIAL_DYAD, "train.device"} if begin.model.network == "dyad" else {*ESSENTIAL, "data.slices"}
     rest = [
         f"{section}.{name}"
         for section, group in GROUPS.items()

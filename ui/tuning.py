@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
 from trnn_core.charts.tuning import setting_importance, setting_name, trial_history
+from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.training import jobs
 from trnn_core.training.config import Recipe
 from trnn_core.training.executors import VARIABLE
+from trnn_core.training.recipes import read_recipe
 from trnn_core.training.search import Study, TuneConfig, default_space, list_studies, parse_space
 from trnn_core.training.tasks import Task, list_tasks, start_task
 from ui.guard import guard
@@ -21,6 +25,7 @@ from ui.store import run_store
 from ui.words import duration, escape
 
 REFRESH_SECONDS = 2.0
+NAMED = "%Y%m%d-%H%M%S"
 
 
 def search_panel(recipe: Recipe, series: RelationalSeries) -> None:
@@ -28,7 +33,9 @@ def search_panel(recipe: Recipe, series: RelationalSeries) -> None:
     studies = list_studies(run_store())
     tasks = {t.arguments.get("study"): t for t in reversed(list_tasks(run_store(), kind="tune"))}
     live = [name for name, task in tasks.items() if task.status().is_live]
-    with st.expander("Search for good settings", icon=":material/tune:", expanded=bool(live)):
+    # Once opened by a search, the fold stays open when the search ends: there is something to look at.
+    opened = st.session_state["search_opened"] = bool(live) or st.session_state.get("search_opened", "study" in st.query_params)  # fmt: skip
+    with st.expander("Search for good settings", icon=":material/tune:", expanded=opened):
         st.caption(
             "Tries many settings around those above with real, short trainings, ends the hopeless ones early, and keeps the "
             "best as a recipe. Trials are judged on the validation periods; the test periods are not touched."
@@ -41,8 +48,19 @@ def search_panel(recipe: Recipe, series: RelationalSeries) -> None:
             if not names:
                 st.info("No search yet. The settings above are tried first, then others around them.", icon=":material/info:")  # fmt: skip
                 return
-            name = st.selectbox("Search", names, key="study", bind="query-params", help="Newest first.")
+            name = st.selectbox(
+                "Search", names, format_func=study_words, key="study", bind="query-params", help="Newest first."
+            )
             found_panel(str(name or names[0]), name in live)
+
+
+def study_words(name: str) -> str:
+    """A search that was named by its start is called by it."""
+    try:
+        began = datetime.strptime(name, NAMED)
+    except ValueError:
+        return name
+    return f"{began.day} {began:%B %Y, %H:%M:%S}"
 
 
 def search_form(recipe: Recipe, series: RelationalSeries) -> None:
@@ -70,7 +88,7 @@ def start(config: TuneConfig, series: RelationalSeries, cluster: str, workers: i
     cluster_address(cluster or None)
     store = run_store()
     store.keep_series(series)
-    name = f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    name = f"{datetime.now().astimezone():{NAMED}}"
     settings = config.model_dump(mode="json", exclude_none=True)
     start_task(store, "tune", {"config": settings, "fingerprint": series.fingerprint, "study": name, "cluster": cluster, "workers": workers})  # fmt: skip
     st.session_state["study"] = name
@@ -88,13 +106,12 @@ def _found(name: str, was_live: bool) -> None:
         live = task is not None and task.status().is_live
         if task is not None:
             task_line(task)
-        try:
-            study = next(s for s in list_studies(run_store()) if s.name == name)
-        except StopIteration:
+        study = next((s for s in list_studies(run_store()) if s.name == name), None)
+        if study is not None:
+            results(study)
+        elif live:
             st.caption("The first trials are on their way.")
-            return
-        results(study)
-    if was_live and not live:
+    if was_live != live:  # the panel around it looks again as long as there is something to wait for
         st.rerun()
 
 
@@ -106,6 +123,8 @@ def task_line(task: Task) -> None:
         st.button("Stop", key="tune-stop", icon=":material/stop:", on_click=_stop, args=(task,), help="What has been found is kept; it can go on later.")  # fmt: skip
     elif status.state == "failed":
         st.error(escape(status.message), icon=":material/error:")
+    if status.state in ("stopped", "interrupted"):
+        st.caption(escape(status.message))
     if status.state in ("stopped", "interrupted", "failed"):
         st.button("Go on", key="tune-on", icon=":material/play_arrow:", on_click=_go_on, args=(task,), help="Where it ended.")  # fmt: skip
 
@@ -119,6 +138,17 @@ def _go_on(task: Task) -> None:
         start_task(run_store(), "tune", task.arguments)
     except TRNNError as e:
         st.toast(str(e), icon=":material/error:")
+
+
+def _train(recipe: Path, fingerprint: str) -> None:
+    store = run_store()
+    try:
+        run = jobs.submit(store, read_recipe(recipe), read_npz(store.series_path(fingerprint)))
+        jobs.ensure_worker(store)
+    except TRNNError as e:
+        st.toast(str(e), icon=":material/error:")
+    else:
+        st.session_state["run"] = run.run_id
 
 
 def results(study: Study) -> None:
@@ -139,7 +169,16 @@ def results(study: Study) -> None:
         st.dataframe(pd.DataFrame({"setting": rows.keys(), "best": rows.values()}), hide_index=True)
         recipe = study.folder / "recipe.toml"
         if recipe.exists():
-            st.download_button("Save recipe", recipe.read_bytes(), f"{study.name}.toml", "application/toml", key="tune-recipe", icon=":material/save:", on_click="ignore", help="Give it to Recipe file above to train with it, or to `python -m trnn_core train --recipe`.")  # fmt: skip
+            with st.container(horizontal=True):
+                keep_best(study, recipe, str(found["data"]["fingerprint"]))
+
+
+def keep_best(study: Study, recipe: Path, fingerprint: str) -> None:
+    """What to do with the best settings: train with them here, or take them away."""
+    here = run_store().series_path(fingerprint).exists()
+    if st.button("Train with these", key="tune-train", icon=":material/play_arrow:", on_click=_train, args=(recipe, fingerprint), disabled=not here, help="Queues a run with the best settings, on the data of the search."):  # fmt: skip
+        st.rerun()  # the run is shown in another part of the page
+    st.download_button("Save recipe", recipe.read_bytes(), f"{study.name}.toml", "application/toml", key="tune-recipe", icon=":material/save:", on_click="ignore", help="Give it to Recipe file above to train with it, or to `python -m trnn_core train --recipe`.")  # fmt: skip
 
 
 def gain(trials: list[dict], best: dict | None) -> str | None:

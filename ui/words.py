@@ -79,7 +79,8 @@ def trust(scores: Scores | None, level: float, period: str) -> str:
     """How far the forecast may be believed, in a sentence or two."""
     if scores is None:
         return "This run has not been scored against past data, so nothing is known about how far to trust it."
-    past = f"On the {scores.n_origins} {scores.part} {period}s it had not learnt from"
+    n = f"{scores.n_origins} {scores.part} {period}s" if scores.n_origins > 1 else f"{scores.part} {period}"
+    past = f"On the {n} it had not learnt from"
     rival = f"repeating the last {period}"
     if scores.skill > 0:
         said = f"{past}, its squared error ({scores.scale} scale) was {scores.skill:.0%} lower than that of {rival}."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.pages.conftest import TRAIN
 from trnn_core.data.readers.npz import read_npz
-from trnn_core.training.recipes import preset
+from trnn_core.training.recipes import preset, read_recipe
 from trnn_core.training.search import TuneConfig, study_folder
 from trnn_core.training.store import RunStore
 from trnn_core.training.tasks import list_tasks
@@ -41,3 +41,18 @@ def test_a_wrong_range_is_told_and_nothing_is_started(full: Path, open_page) -> 
     next(b for b in app.button if b.label == "Start search").click().run()
     assert any("must go upwards" in e.value for e in app.error)
     assert list_tasks(RunStore(full / "runs"), kind="tune") == []
+
+
+def test_the_best_settings_are_trained_with_one_click(full: Path, open_page) -> None:
+    make_study(full)
+    store = RunStore(full / "runs")
+    series = read_npz(next((full / "data").glob("*.npz")))
+    store.keep_series(series)
+    before = {run.run_id for run in store.runs()}
+    app = open_page(TRAIN)
+    next(b for b in app.button if b.label == "Train with these").click().run()
+    assert not app.exception and not app.error
+    (new,) = [run for run in store.runs() if run.run_id not in before]
+    best = read_recipe(study_folder(store, "first") / "recipe.toml")
+    assert new.recipe.train == best.train and new.recipe.data.window == best.data.window
+    assert new.config["data"]["fingerprint"] == series.fingerprint

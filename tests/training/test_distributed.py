@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from tests.training.dask_cluster import ROOT, free_port
 from tests.training.small import SMALL
@@ -24,6 +25,7 @@ from trnn_core.training.networks import learn
 from trnn_core.training.prepare import make_batches, prepare
 from trnn_core.training.runs import parse_history
 from trnn_core.training.shared_learner import own_windows
+from trnn_core.training.tensor_learner import TensorLearner
 from trnn_core.training.trainer import fit
 from trnn_core.training.trials import Watch
 
@@ -95,6 +97,30 @@ def test_two_processes_have_the_curve_of_one_and_one_goes_on_from_their_checkpoi
     assert snapshot is not None
     resumed = fit(small_series, RECIPE, resume=replace(snapshot, history=parse_history(rows)))
     np.testing.assert_allclose(curve(resumed.history), curve(alone.history), rtol=1e-9)
+
+
+def test_a_process_without_windows_and_a_parameter_without_a_gradient_change_nothing(
+    small_series: RelationalSeries, tmp_path: Path
+) -> None:
+    write_npz(small_series, tmp_path / "x.npz")
+    done = torchrun("tests/training/one_step.py", str(tmp_path / "x.npz"), str(tmp_path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    alone = gradients_of_one_window(TensorLearner(small_series, RECIPE))
+    for rank in (0, 1):
+        told = load_file(tmp_path / f"{rank}.safetensors")
+        assert told.keys() == alone.keys() and "idle" not in told
+        for name, gradient in alone.items():
+            torch.testing.assert_close(told[name], gradient, rtol=1e-12, atol=1e-15)
+
+
+def gradients_of_one_window(learner: TensorLearner) -> dict[str, torch.Tensor]:
+    """The gradient of a batch that is too small for two, of a network with a parameter that nothing depends on."""
+    torch.manual_seed(0)
+    learner.network.reset_parameters()
+    batch = learner.batches(1, 0)[0]
+    found = learner.gradient(own_windows(batch, range(1)))  # type: ignore[arg-type]
+    assert found.n_windows == 1 and found.n_cells
+    return {name: p.grad.clone() for name, p in learner.network.named_parameters() if p.grad is not None}
 
 
 @pytest.mark.slow

@@ -45,6 +45,7 @@ class Layout:
     """
 
     def __init__(self, hidden_shape: Sequence[int]) -> None:
+        self.format: torch.dtype | None = None  # that factors are rounded to; None leaves them as they are
         self.order = tuple(sorted(range(len(hidden_shape)), key=lambda d: hidden_shape[d]))
         self.spare = spare_entries(hidden_shape[self.order[-1]])
 
@@ -78,8 +79,8 @@ class Layout:
 
     def factors(self, factors: Sequence[Tensor]) -> list[Tensor]:
         """Factors of modes 1..D, each (G, k, m), in the engine's order."""
-        ordered = [factors[d] for d in self.order]
-        return [factors[0].new_ones(factors[0].shape[0], 1, 1), *ordered] if len(ordered) == 1 else ordered
+        ordered = [factors[d].to(self.format or factors[d].dtype) for d in self.order]
+        return [ordered[0].new_ones(ordered[0].shape[0], 1, 1), *ordered] if len(ordered) == 1 else ordered
 
     def bias(self, bias: Tensor) -> Tensor:
         """(G, h_1, ..., h_D) -> (G, h_p1, ..., 1, h_pD), ready to be added to a batch."""
@@ -100,8 +101,15 @@ class StackedTucker:
 
     The factors' gradients add up in `grads` over any number of calls, so that a sweep through time has one sum. The
     products on the way are kept for the backward pass where the batch is small; those of a large batch would fill the
-    memory and are computed again there.
+    memory and are computed again there. Factors in bfloat16 make a `MixedTucker`.
     """
+
+    def __new__(cls, factors: Sequence[Tensor]) -> StackedTucker:
+        if factors[0].dtype == torch.bfloat16:
+            from trnn_core.cells.mixed import MixedTucker
+
+            cls = MixedTucker
+        return super().__new__(cls)
 
     def __init__(self, factors: Sequence[Tensor]) -> None:
         first, *middle, last = factors

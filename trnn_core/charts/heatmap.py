@@ -51,22 +51,17 @@ def heatmap(
     colours = palette(dark)
     chosen = _answering(values)
     if len(chosen) < values.size and n > MANY:
-        subtitle = " · ".join(filter(None, [subtitle, f"the {len(chosen):,} largest of {values.size:,} cells can be clicked"]))  # fmt: skip
+        subtitle = " · ".join(filter(None, [subtitle, f"the {len(chosen):,} largest cells can be clicked"]))  # fmt: skip
     figure = go.Figure(
         [_cells(values, kind, unit, colours, largest), _squares(values, chosen, names, places, kind, unit, details)]
     )
     if n > MANY:  # a gap of a pixel would be half of such a cell; half the digits, half the way to the browser
         figure.data[0].update(xgap=0, ygap=0, z=np.asarray(figure.data[0].z, dtype=np.float32))
-    step = 1 if n <= MANY else max(1, n // 50)
-    ticks = {
-        "tickvals": list(range(0, n, step)),
-        "ticktext": [plain(_short(a)) for a in names[::step]],
-        "tickfont": {"size": 11 if n <= 30 else 9},
-    }
+    across, down = (_ticks(names, 1 if n <= MANY else n // most) for most in (25, 50))  # a figure is taller than wide
     figure.update_xaxes(
-        **ticks, tickangle=-60, showgrid=False, zeroline=False, range=[-0.5, n - 0.5], title="receiver", ticks=""
-    )
-    figure.update_yaxes(**ticks, showgrid=False, zeroline=False, range=[n - 0.5, -0.5], title="sender", ticks="")
+        **across, tickangle=-60 if n <= MANY else -90, showgrid=False, zeroline=False, range=[-0.5, n - 0.5], title="receiver", ticks=""
+    )  # fmt: skip
+    figure.update_yaxes(**down, showgrid=False, zeroline=False, range=[n - 0.5, -0.5], title="sender", ticks="")
     tall = height or min(max(17 * n + 200, 360), 760)
     figure.update_xaxes(fixedrange=True)
     figure.update_yaxes(fixedrange=True)
@@ -74,6 +69,14 @@ def heatmap(
     lines = [_break(at, n, axis, colours.faint) for at in breaks for axis in "xy"]
     figure.update_layout(showlegend=False, clickmode="event+select", dragmode="pan", shapes=lines)
     return figure
+
+
+def _ticks(names: Sequence[str], step: int) -> dict[str, object]:
+    return {
+        "tickvals": list(range(0, len(names), step)),
+        "ticktext": [plain(_short(a)) for a in names[::step]],
+        "tickfont": {"size": 11 if len(names) <= 30 else 9},
+    }
 
 
 def _break(at: int, n: int, axis: str, colour: str) -> dict[str, object]:

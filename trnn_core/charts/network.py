@@ -95,7 +95,7 @@ def network(
     hidden = {"visible": False, "fixedrange": False}
     figure.update_xaxes(**hidden, range=[-1.22, 1.22])
     figure.update_yaxes(**hidden, range=[-1.16, 1.16])
-    note = subtitle or f"the {len(drawn)} strongest relations; thicker and darker is more {unit}"
+    note = subtitle or f"the {len(drawn)} strongest relations; thicker and stronger is more {unit}"
     finish(figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4))
     figure.update_layout(clickmode="event+select", dragmode="pan", uirevision="network")
     figure.update_layout(showlegend=scene.blocs is not None, legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False, "title": {"text": "blocs  "}})  # fmt: skip

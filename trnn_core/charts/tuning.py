@@ -41,10 +41,10 @@ def trial_history(
         )  # fmt: skip
     else:
         figure.add_annotation(text="waiting for the first whole trial", showarrow=False, font={"color": colours.faint})
-    figure.update_xaxes(title="trial", rangemode="tozero", dtick=1 if len(trials) <= 12 else None)
-    figure.update_yaxes(title="validation loss", type="log" if whole else "linear", exponentformat="power")
+    figure.update_xaxes(title="trial", range=[0.5, max(len(trials), 1) + 0.5], dtick=1 if len(trials) <= 12 else None)
+    figure.update_yaxes(title="validation loss", type="log" if whole else "linear", exponentformat="power", showticklabels=bool(whole))  # fmt: skip
     finish(
-        figure, "Trials", subtitle="lower is better; judged on the validation periods only", simulated=simulated, dark=dark,
+        figure, "Trials", subtitle="lower is better; validation periods", simulated=simulated, dark=dark,
         height=height, margin=(64, 12, 66, 84),
     )  # fmt: skip
     return figure.update_layout(uirevision="trials")

@@ -74,7 +74,7 @@ class NetworkView:
     """The view of a TensorNetwork with the data it was trained on."""
 
     def __init__(self, network: TensorNetwork, prepared: Prepared) -> None:
-        self.network, self.prepared = network.eval(), prepared
+        self.network, self.prepared = network.eval().cpu(), prepared
         self.predictor = Predictor(network, prepared)
         self.series, self.unseen = prepared.series, prepared.split.train.stop
         self.counts = prepared.series.source.kind == "count"

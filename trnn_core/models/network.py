@@ -58,10 +58,20 @@ class TensorNetwork(nn.Module):
         self.readout = (
             OwnOutput(layout) if own else TensorReadout(layout, config.hidden_shape, self.target_shape, config.init)
         )
+        self.mixed = False  # whether the matrix products of training are rounded to bfloat16
         self._is_plain = config.likelihood == "squared" and self.readout.is_tucker and not own
         self.dropout = nn.Dropout(config.dropout)
         if config.likelihood == "negative_binomial":  # one over-dispersion for each entry of the last mode (action)
             self.log_dispersion = nn.Parameter(torch.zeros(self.target_shape[-1:]))
+
+    @property
+    def device(self) -> torch.device:
+        return self.cell._like().device
+
+    def train(self, mode: bool = True) -> TensorNetwork:
+        """As every module; what is judged and forecast is never rounded."""
+        self.cell.layout.format = torch.bfloat16 if mode and self.mixed else None
+        return super().train(mode)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw all weights anew from one generator."""
@@ -140,9 +150,12 @@ class TensorNetwork(nn.Module):
         check_finite(counted, "targets", ("week",))
 
     def _tiles(self, n_windows: int, length: int) -> list[Walk]:
-        """Walks over a few windows at a time: as many as keep one step's gates in the caches of the threads at work."""
+        """Walks over a few windows at a time: as many as keep one step's gates in the caches of the threads at work.
+
+        A graphics card works on all of them at once.
+        """
         entries = len(self.cell.gates) * prod(self.config.hidden_shape)
-        size = max(4, torch.get_num_threads() * TILE_ENTRIES // entries)
+        size = max(4, torch.get_num_threads() * TILE_ENTRIES // entries) if self.device.type == "cpu" else n_windows
         size = ceil(n_windows / ceil(n_windows / size))  # tiles of about the same size
         starts = range(0, n_windows, size)
         return [Walk(length, min(size, n_windows - s), hop=1, start=s) for s in starts]

@@ -40,7 +40,7 @@ class SquaredReadout(torch.autograd.Function):
         tucker = StackedTucker(V)
         tucker.zero_grads()
         back = tucker.first.T * (2 * wanted.scale)
-        d_hiddens, d_bias = torch.empty_like(hiddens), torch.zeros_like(bias)
+        d_hiddens, d_bias = torch.empty_like(hiddens, dtype=back.dtype), torch.zeros_like(bias)
         error = away.new_empty(*away.shape[:-2], n, away.shape[-1])
         total = hiddens.new_zeros(())
         for H, dH, step in zip(hiddens.unbind(0), d_hiddens.unbind(0), wanted.steps, strict=True):

@@ -16,6 +16,7 @@ from trnn_core.models.settings import Settings, unknown
 
 Design = Literal["many-to-one", "many-to-many", "single-series"]
 Optimiser = Literal["adam", "adamw", "sgd", "rmsprop"]
+Precision = Literal["auto", "float32", "float64", "mixed"]
 Schedule = Literal["constant", "cosine", "step", "plateau", "one-cycle"]
 
 
@@ -117,7 +118,14 @@ class TrainConfig(Settings):
     )
     seed: int = Field(default=0, ge=0, lt=2**63, description="start of all random numbers")
     threads: int = Field(default=1, ge=1, le=256, description="processor threads of the job; more is not always faster")
-    precision: Literal["float32", "float64"] = Field(default="float32", description="number format of the computation")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        default="auto",
+        description="where the network is trained: on the processor (cpu) or an NVIDIA graphics card (cuda); auto takes the card where there is one",
+    )
+    precision: Precision = Field(
+        default="float32",
+        description="number format of training; mixed rounds its matrix products to bfloat16, auto does so on a graphics card only",
+    )
     checkpoint_every: int = Field(
         default=1, ge=1, description="epochs between checkpoints; the best epoch is always saved"
     )
@@ -171,6 +179,8 @@ class Recipe(Settings):
                 raise ValueError(
                     f"'{name}' must be {_said(value)} when 'model.network' is {self.model.network!r}, got {_said(given)}"
                 )
+        if self.model.network == "dyad" and self.train.device == "cuda":
+            raise ValueError("'train.device' must be auto or cpu when 'model.network' is 'dyad', got cuda")
         if len(self.model.hidden_shape) != 3 or min(self.model.hidden_shape) < 1:
             raise ValueError(
                 "'model.hidden_shape' must be three sizes of at least 1 (senders, receivers, actions), "

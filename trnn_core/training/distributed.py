@@ -2,13 +2,10 @@
 
     torchrun --nproc-per-node 2 -m trnn_core train --data X.npz --preset quick
 
-Every process holds the whole network and learns from its own consecutive windows of each batch; the sums of gradients
-and losses meet in one all-reduce per step, so that a step is that of the whole batch up to the order of additions. The
-first process (rank 0) reads the data, decides and writes; the others are told by it and need no files.
-
-Torch's DistributedDataParallel wrapper is left aside: it hangs its all-reduce on autograd's own accumulation of gradients,
-and `TensorNetwork.accumulate` goes forward and back a few windows at a time outside of it, so that the wrapper's hooks
-would never be called. The arithmetic is the same: one averaged gradient per step in every process.
+Every process holds the whole network and learns from its own consecutive windows of each batch; torch's
+DistributedDataParallel (see `shared_learner`) averages the gradients, so that a step is that of the whole batch up to the
+order of additions. The first process (rank 0) reads the data, decides and writes; the others are told by it and need no
+files.
 """
 
 from __future__ import annotations
@@ -43,8 +40,8 @@ def joined() -> Iterator[Group]:
     """Meet the other processes, and part from them at the end."""
     on_gpu = torch.cuda.is_available()
     if on_gpu:
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    # Tensors of this trainer live on the processor; where they move to a GPU, nccl carries them.
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+    # Losses and requests are summed on the processor, gradients where the network is.
     dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpu else "gloo", timeout=PATIENCE)
     try:
         yield Group()
@@ -129,22 +126,6 @@ def _series(content: bytes) -> RelationalSeries:
         path = Path(folder) / "series.npz"
         path.write_bytes(content)
         return read_npz(path, max_bytes=2**40)
-
-
-def join_gradients(group: Group, parameters: list[torch.nn.Parameter], loss: float, n_cells: int) -> tuple[float, int]:
-    """Turn each process's mean loss and gradient over its own cells into those over the cells of all."""
-    there = [float(p.grad is not None) for p in parameters]
-    numbers = torch.tensor([loss * n_cells, float(n_cells), *there], dtype=torch.float64)
-    flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters]) * n_cells
-    numbers = group.sums(numbers)
-    total = round(float(numbers[1]))
-    flat = group.sums(flat) / max(total, 1)
-    place = 0
-    for parameter, count in zip(parameters, numbers[2:], strict=True):
-        part = flat[place : place + parameter.numel()].view_as(parameter)
-        parameter.grad = part.clone() if count else None  # a parameter nobody learns about stays as it is
-        place += parameter.numel()
-    return float(numbers[0]) / max(total, 1), total
 
 
 def own_share(n: int, rank: int, size: int) -> range:

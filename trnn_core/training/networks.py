@@ -1,4 +1,4 @@
-"""Networks and their data: build one, move its weights in and out as arrays, predict a batch, measure the loss."""
+"""Networks and their data: build one, place it, move its weights in and out as arrays, predict a batch, measure the loss."""
 
 from __future__ import annotations
 
@@ -11,13 +11,28 @@ from trnn_core.errors import TRNNError
 from trnn_core.models.losses import loss as loss_of
 from trnn_core.models.network import TensorNetwork
 from trnn_core.training.checkpoints import Arrays
-from trnn_core.training.config import Recipe
+from trnn_core.training.config import Recipe, TrainConfig
 from trnn_core.training.prepare import Batch, Prepared, make_batches
 
 
 def build_network(prepared: Prepared, recipe: Recipe) -> TensorNetwork:
+    """On the processor, whatever the recipe says: a run can be read on any machine."""
     network = TensorNetwork(recipe.model, prepared.input_shape, prepared.target_shape)
-    return network.to(getattr(torch, recipe.train.precision))
+    return network.to(prepared.inputs.dtype)
+
+
+def place(network: TensorNetwork, config: TrainConfig) -> TensorNetwork:
+    """The network where it is to be trained, and whether its products are rounded there."""
+    device = device_of(config)
+    network.mixed = config.precision == "mixed" or (config.precision == "auto" and device.type == "cuda")
+    return network.to(device)
+
+
+def device_of(config: TrainConfig) -> torch.device:
+    there = torch.cuda.is_available()
+    if config.device == "cuda" and not there:
+        raise TRNNError("Training on a graphics card needs one that torch can use. Got train.device=cuda where there is none; set train.device=auto.")  # fmt: skip
+    return torch.device("cuda" if there and config.device != "cpu" else "cpu")
 
 
 def network_arrays(network: torch.nn.Module) -> Arrays:
@@ -33,6 +48,7 @@ def set_network(network: torch.nn.Module, arrays: Arrays) -> None:
 
 def learn(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[torch.Tensor, Any]:
     """The mean loss over the scored cells of a batch, its gradient added to the network's; and the state to go on with."""
+    batch = batch.to(network.device)
     if batch.single:
         raw, state = predict(network, batch, state)
         loss = cell_loss(network, raw, batch)
@@ -69,6 +85,7 @@ def part_sums(
     for i, batch in enumerate(make_batches(prepared, part, size)):
         if i % step != first:
             continue
+        batch = batch.to(network.device)
         raw, state = predict(network, batch, state)
         n = batch.n_cells
         if n:

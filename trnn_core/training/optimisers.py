@@ -66,7 +66,8 @@ class Optimiser:
         kept = self.moments.setdefault(kind, {})
         for name in names:
             if name not in kept:
-                kept[name] = torch.zeros(()) if kind == "step" else torch.zeros_like(self.parameters[name])
+                weight = self.parameters[name]
+                kept[name] = torch.zeros((), device=weight.device) if kind == "step" else torch.zeros_like(weight)
         return [kept[name] for name in names]
 
     def _adam(self, names: list[str], lr: float) -> None:
@@ -122,14 +123,15 @@ class Optimiser:
 
     def arrays(self) -> Arrays:
         """Moments and step counts, copied."""
-        return {f"{kind}/{name}": value.numpy().copy() for kind, kept in self.moments.items() for name, value in kept.items()}  # fmt: skip
+        return {f"{kind}/{name}": value.cpu().numpy().copy() for kind, kept in self.moments.items() for name, value in kept.items()}  # fmt: skip
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Put back what `arrays` gave."""
         for path, array in arrays.items():
             kind, _, name = path.partition("/")
             if name in self.parameters:
-                self.moments.setdefault(kind, {})[name] = torch.from_numpy(array.copy())
+                device = self.parameters[name].device
+                self.moments.setdefault(kind, {})[name] = torch.from_numpy(array.copy()).to(device)
 
 
 def rate(config: TrainConfig, epoch: int, drops: int = 0) -> float:

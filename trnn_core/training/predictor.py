@@ -52,7 +52,7 @@ class Predictor:
         return np.where(np.isnan(values), np.nan, values > 0)
 
     def _from_raw(self, raw: torch.Tensor) -> np.ndarray:
-        found = raw.numpy().astype(np.float64)
+        found = raw.cpu().numpy().astype(np.float64)
         if self.prepared.likelihood in COUNT_LIKELIHOODS:
             return np.log1p(np.exp(np.minimum(found, 60.0)))
         return 1 / (1 + np.exp(-found)) if self.prepared.likelihood == "cross_entropy" else found
@@ -63,13 +63,13 @@ class Predictor:
         prepared = self.prepared
         self.network.eval()
         if prepared.data.design == "single-series":
-            raw, _ = self.network(prepared.inputs[:-1][None], every_step=True)
+            raw, _ = self.network(self._placed(prepared.inputs[:-1][None]), every_step=True)
             targets = np.array([t for t in prepared.split[part] if t >= 1])
             return targets, self._from_raw(raw[0])[targets - 1]
         windows = make_windows(prepared.split, part, prepared.data.window)
         first, last = int(windows.first[0]), int(windows.first[-1])
         weeks = prepared.inputs[first : last + prepared.data.window]
-        return windows.last_touched, self._from_raw(self.network.windows(weeks, prepared.data.window))
+        return windows.last_touched, self._from_raw(self.network.windows(self._placed(weeks), prepared.data.window))
 
     @torch.no_grad()
     def roll(self, origins: np.ndarray, horizon: int) -> np.ndarray:
@@ -84,12 +84,15 @@ class Predictor:
         points = []
         for _ in range(horizon):
             inputs = np.stack([self._inputs(values)[-length:].astype(prepared.inputs.numpy().dtype) for values in past])
-            raw, _ = self.network(torch.from_numpy(inputs))
+            raw, _ = self.network(self._placed(torch.from_numpy(inputs)))
             point = self._from_raw(raw)
             points.append(point)
             seen = self._as_history(point, np.stack([values[-1] for values in past]))
             past = [np.concatenate([values, new[None]]) for values, new in zip(past, seen, strict=True)]
         return np.stack(points, axis=1)
+
+    def _placed(self, inputs: torch.Tensor) -> torch.Tensor:
+        return inputs.to(self.network.device)
 
     def _inputs(self, values: np.ndarray) -> np.ndarray:
         p = self.prepared

@@ -6,7 +6,7 @@ Dimension letters: T periods, N sources, M targets, K actions, B windows of a ba
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -106,7 +106,7 @@ def _build(
 
     Where no slice looks back and nothing is missing, a few periods at a time: a large series is never held twice over.
     """
-    data, dtype = recipe.data, np.dtype(recipe.train.precision)
+    data, dtype = recipe.data, np.dtype("float64" if recipe.train.precision == "float64" else "float32")
     check_counts(series, recipe.model.likelihood)
     by_period = all(parse_slice(s).time == "now" for s in data.slices) and bool(series.observed.all())
     size = max(1, BLOCK_CELLS // int(np.prod(series.shape[1:]))) if by_period else len(series)
@@ -171,6 +171,12 @@ class Batch:
     @property
     def n_cells(self) -> int:
         return int(self.mask.sum())
+
+    def to(self, device: torch.device) -> Batch:
+        if self.weeks.device == device:
+            return self
+        parts = {n: getattr(self, n).to(device) for n in ("weeks", "week_targets", "week_mask")}
+        return replace(self, **parts)
 
     def _by_window(self, by_week: torch.Tensor) -> torch.Tensor:
         return by_week.unfold(0, self.length, 1).movedim(-1, 1) if self.every_step else by_week[self.length - 1 :]

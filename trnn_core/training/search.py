@@ -26,7 +26,7 @@ from trnn_core.training.store import RunStore
 # These change what the validation loss is measured in or on: trials could not be compared.
 FIXED = {
     "data.transform", "data.design", "data.validation", "data.test", "data.diagonal", "data.actors", "data.actions",
-    "data.path", "data.fingerprint", "model.likelihood", "train.epochs", "train.precision", "train.threads",
+    "data.path", "data.fingerprint", "model.likelihood", "train.epochs", "train.device", "train.precision", "train.threads",
     "train.checkpoint_every",
 }  # fmt: skip
 Pruner = Literal["median", "hyperband", "none"]

@@ -14,7 +14,7 @@ from trnn_core.training.checkpoints import Arrays
 from trnn_core.training.config import Recipe
 from trnn_core.training.learners import Gradient
 from trnn_core.training.network_forecaster import NetworkForecaster, network_forecaster
-from trnn_core.training.networks import build_network, learn, network_arrays, part_loss, set_network
+from trnn_core.training.networks import build_network, learn, network_arrays, part_loss, place, set_network
 from trnn_core.training.optimisers import Optimiser, rate
 from trnn_core.training.prepare import Batch, make_batches, part_windows, prepare
 
@@ -25,7 +25,7 @@ class TensorLearner:
     def __init__(self, series: RelationalSeries, recipe: Recipe) -> None:
         self.prepared, self.recipe, self.config = prepare(series, recipe), recipe, recipe.train
         self.series, self.split, self.diagonal = self.prepared.series, self.prepared.split, self.prepared.diagonal
-        self.network = build_network(self.prepared, recipe)
+        self.network = place(build_network(self.prepared, recipe), self.config)
         self.optimiser = Optimiser(self.network, self.config)
         single = recipe.data.design == "single-series"
         self.n_windows = 1 if single else len(part_windows(self.prepared, "train"))
@@ -74,11 +74,11 @@ class TensorLearner:
         self.network.eval()
 
     def state(self) -> Arrays:
-        return self.optimiser.arrays() | {"random/torch": torch.random.get_rng_state().numpy().copy()}
+        return self.optimiser.arrays() | random_state(self.network.device)
 
     def restore(self, arrays: Arrays) -> None:
         self.optimiser.restore(arrays)
-        torch.random.set_rng_state(torch.from_numpy(np.array(arrays["random/torch"])))
+        set_random_state(arrays, self.network.device)
 
     def result(self, horizon: int) -> Arrays:
         return self.weights()
@@ -93,3 +93,17 @@ class TensorLearner:
 
     def uncertainty(self, n_steps: int) -> str:
         return self.forecaster().uncertainty(n_steps)
+
+
+def random_state(device: torch.device) -> Arrays:
+    """Where the random numbers of dropout stand, of the processor and of the card in use."""
+    found = {"random/torch": torch.random.get_rng_state()}
+    if device.type == "cuda":
+        found["random/cuda"] = torch.cuda.get_rng_state(device)
+    return {name: state.numpy().copy() for name, state in found.items()}
+
+
+def set_random_state(arrays: Arrays, device: torch.device) -> None:
+    torch.random.set_rng_state(torch.from_numpy(np.array(arrays["random/torch"])))
+    if device.type == "cuda" and "random/cuda" in arrays:  # not there when the run began on a processor
+        torch.cuda.set_rng_state(torch.from_numpy(np.array(arrays["random/cuda"])), device)

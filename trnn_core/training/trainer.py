@@ -29,6 +29,7 @@ from trnn_core.training.events import (
     StepDone,
 )
 from trnn_core.training.learners import Gradient, Learner, make_learner
+from trnn_core.training.networks import device_of
 from trnn_core.training.prepare import Prepared
 from trnn_core.training.tensor_learner import TensorLearner
 
@@ -132,11 +133,11 @@ def surroundings(config: TrainConfig) -> Iterator[None]:
     Numbers too small for a full mantissa count as zero meanwhile: a network whose weights a regulariser has driven
     towards zero meets them in every product, and they take ten times as long (Case I after 180 epochs: 30 s instead of 3).
     """
-    threads = torch.get_num_threads()
+    threads, on_card = torch.get_num_threads(), device_of(config).type == "cuda"
     torch.set_num_threads(config.threads)
     torch.set_flush_denormal(True)
     try:
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[torch.cuda.current_device()] if on_card else []):
             torch.manual_seed(config.seed)
             yield
     finally:

@@ -16,7 +16,7 @@ from trnn_core.data.options import ImportOptions
 from trnn_core.errors import TRNNError
 
 FREE_EXPANSION = 64 * 2**20  # whatever unpacks to this much or less is harmless
-MAX_RATIO = 200  # ordinary event text packs 5 to 15 times, a sparse tensor up to about 100 times
+MAX_RATIO = 200  # ordinary event text packs 5 to 15 times
 HEAD = 64 * 1024
 _SKIPPED = ("readme", "license", "licence", "codebook", "md5", "sha256")
 
@@ -38,15 +38,15 @@ def short(error: object) -> str:
     return " ".join(str(error).split())[:120]
 
 
-def check_expansion(name: str, packed: int, unpacked: int, max_bytes: int) -> None:
+def check_expansion(name: str, packed: int, unpacked: int, max_bytes: int, max_ratio: int = MAX_RATIO) -> None:
     """Refuse a zip bomb before it unfolds."""
     if unpacked > max_bytes:
         raise TRNNError(
             f"{name}: may unpack to at most {max_bytes:,} bytes. It would be {unpacked:,}; split it or raise the limit (max_bytes)."
         )
-    if unpacked > FREE_EXPANSION and unpacked > MAX_RATIO * packed:
+    if unpacked > FREE_EXPANSION and unpacked > max_ratio * packed:
         raise TRNNError(
-            f"{name}: unpacks {packed:,} bytes to {unpacked:,}, more than {MAX_RATIO} times; this looks like a zip bomb and is not opened."
+            f"{name}: unpacks {packed:,} bytes to {unpacked:,}, more than {max_ratio} times; this looks like a zip bomb and is not opened."
         )
 
 
