@@ -18,7 +18,7 @@ WORKERS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 export PIP_FLAGS PORT
 
-.PHONY: app test stress postgres bench lint format clean install install-dev browser demo screenshots
+.PHONY: app test stress postgres tools advisories bench lint format clean install install-dev browser demo screenshots
 
 install:
 	@python=$$(sh scripts/find_python.sh $(PYTHON)) && "$$python" scripts/setup_venv.py requirements.txt
@@ -45,11 +45,20 @@ format: install-dev
 test: lint browser
 	@$(ONE_THREAD) $(VENV_PYTHON) -m pytest -m "not slow" -n $(WORKERS) --dist loadgroup --timeout 300
 
-# A PostgreSQL server for the long tests; without it they are skipped and say so. Needs Debian or Ubuntu and root.
+# What the long tests try for real; what is not to be had is not tried, and the table says so. Needs Debian or Ubuntu and root.
+APT := apt-get install -y --no-install-recommends
 postgres:
-	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || apt-get install -y --no-install-recommends postgresql || echo "no PostgreSQL: its tests will be skipped"
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || $(APT) postgresql || echo "no PostgreSQL: its tests will be skipped"
 
-stress: lint browser postgres
+tools: postgres
+	@PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null || $(APT) nginx || echo "no nginx: proxy and login will not be tried"
+	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || $(APT) libfaketime || echo "no libfaketime: jumping clocks will not be tried"
+
+# A database of known holes, beside the environment: it is no part of what runs.
+advisories: install-dev
+	@test -d .advisories || $(VENV_PYTHON) -m pip install -q --no-deps --target .advisories safety-db==2021.7.17 || echo "no database of advisories: they will not be tried"
+
+stress: lint browser tools advisories
 	@$(ONE_THREAD) $(VENV_PYTHON) scripts/stress.py $(STRESS)
 
 bench: install-dev

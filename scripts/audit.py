@@ -8,19 +8,20 @@ Nothing is fetched: a server room may have no network, and the answer must not d
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).resolve().parents[1]
+SHELF = ROOT / ".advisories"  # `make advisories` puts a database there, outside of what is pinned
 sys.path.insert(0, str(ROOT))
 
 from scripts.licences import Pinned, pinned  # noqa: E402
@@ -65,12 +66,9 @@ def read_osv(text: str) -> Iterator[Advisory]:
 def databases(given: Path | None = None) -> dict[str, list[Advisory]]:
     """What is to be had here, by name."""
     found: dict[str, list[Advisory]] = {}
-    spec = importlib.util.find_spec("safety_db")
-    if spec is not None and spec.origin is not None:
-        from importlib.metadata import version
-
-        path = Path(spec.origin).with_name("insecure_full.json")
-        found[f"safety-db of {version('safety-db')}"] = list(read_safety(path))
+    for package in distributions(name="safety-db", path=[str(SHELF), *sys.path]):
+        path = Path(str(package.locate_file("safety_db"))) / "insecure_full.json"
+        found[f"safety-db of {package.version}"] = list(read_safety(path))
     if given is not None and given.is_dir():
         found[given.name] = [a for p in sorted(given.rglob("*.json")) for a in read_osv(p.read_text())]
     elif given is not None:
@@ -105,7 +103,7 @@ def main() -> int:
     packages, wrong = pinned(), 0
     known = databases(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
     if not known:
-        sys.stdout.write("No database of advisories here: `pip install safety-db`, or name a folder of OSV files.\n")
+        sys.stdout.write("No database of advisories here: `make advisories`, or name a folder of OSV files.\n")
         return 2
     for name, advisories in known.items():
         found = hits(packages, advisories)

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from scripts.lock import locked  # noqa: E402
+from scripts.serve import HEAPS  # noqa: E402
 
 FIRST_PORT, TRIES = 8501, 20
 
@@ -30,7 +31,7 @@ def main() -> int:
             sys.stderr.write(f"{e}\n")
             return 1
         command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-        server = subprocess.Popen(command + sys.argv[1:], cwd=ROOT)
+        server = subprocess.Popen(command + sys.argv[1:], cwd=ROOT, env=HEAPS | os.environ)
         signal.signal(signal.SIGTERM, lambda *_: server.terminate())
         wait_until_up(server, port)
     try:

@@ -79,7 +79,7 @@ def clock(place: Path, long: bool) -> Tally:
 def memory(place: Path, long: bool) -> Tally:
     from tests.faults.memory import memory_campaign
 
-    return memory_campaign(place, series(), (2500, 3000, 3500) if long else (3000,))
+    return memory_campaign(place, series(), (258, 400, 700, 1000, 1500, 3000) if long else (3000,))
 
 
 def load(place: Path, long: bool) -> Tally:

@@ -85,6 +85,7 @@ def test_the_scenario_story(page: Page, server: Server) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_a_second_question_is_answered_within_two_seconds(page: Page, server: Server) -> None:
     """Round trip in the browser: from the choice of another action to the sentence about it."""
     page.goto(f"{server.url}/Explain?run=first&tab=Why+this+forecast")

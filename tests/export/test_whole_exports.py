@@ -59,6 +59,7 @@ def test_tables_and_networks_of_25_countries_are_read_back(run: Material, tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.browser
 def test_a_report_of_25_countries_is_ready_in_under_ten_seconds(run: Material) -> None:
     begun = time.monotonic()

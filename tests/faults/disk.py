@@ -132,6 +132,7 @@ def deleted(folder: Path, series: RelationalSeries, case: int) -> None:
         assert not store.root.exists(), "something was put back"
     finally:
         if worker.process.poll() is None:
+            job += psutil.Process(worker.process.pid).children()
             worker.process.kill()
             worker.process.wait()
         for left in job:

@@ -145,21 +145,24 @@ def kill_campaign(store: RunStore, series: RelationalSeries, n_kills: int, seed:
         assert trainers.train(probe) == 0
         whole = time.perf_counter() - begun
         while tally.tried < n_kills and len(tally.failures) < 20:
-            run = store.create(SMALL, series)
+            run, hit = store.create(SMALL, series), False
             for _ in range(min(at_most, n_kills - tally.tried)):
                 code = trainers.train(run, rng.uniform(0.0, 0.7 * whole), while_saving=rng.random() < 0.3)
                 if code != -9:
                     break
+                hit = True
                 with tally.case(f"kill {tally.tried + 1} of run {run.run_id}"):
                     saving += bool(check_after_kill(run, reference)["saving"])
             try:
                 assert run.status().state == "finished" or trainers.train(run) == 0, "it did not end"
                 check_ended(run, reference)
-                chains += 1
+                chains += hit
             except Exception as e:
                 tally.failures.append(f"end of run {run.run_id}: {e}")
+    if chains < n_chains:
+        tally.failures.append(f"only {chains} killed runs were resumed to their end, {n_chains} must be")
     tally.figures = {
         "kills while a file was being saved": str(saving),
-        "runs resumed to their end, bit for bit": str(chains),
+        "killed runs resumed to their end, bit for bit": str(chains),
     }
     return tally

@@ -16,7 +16,7 @@ from trnn_core.training import jobs
 from trnn_core.training.store import RunStore
 
 GREEDY = TINY.changed(**{"model.hidden_shape": (160, 160, 60), "train.batch_size": 256, "data.window": 12})
-REASONS = ("ran out of memory", "memory ran out", "could not start")
+REASONS = ("ran out of memory", "memory ran out")
 
 
 def limit(megabytes: int):
@@ -39,7 +39,7 @@ def memory_campaign(folder: Path, series: RelationalSeries, megabytes: tuple[int
         with Server(home / "data", home / "runs") as server:
             with tally.case(f"the greedy job under {most} MB"), WorkerProcess(store, first=limit(most)) as worker:
                 jobs.submit(store, GREEDY, wide, run_id="greedy", name="Greedy run")
-                status = jobs.wait(store, "greedy", 180)
+                status = jobs.wait(store, "greedy", 300)  # one limit makes a library spin, until the worker ends it
                 assert status.state in ("failed", "interrupted"), status
                 assert any(words in status.message for words in REASONS), f"no reason: {status.message}"
                 assert worker.process.poll() is None, "the worker died with its job"

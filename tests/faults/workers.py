@@ -35,7 +35,12 @@ class WorkerProcess:
     def __exit__(self, *_: object) -> None:
         seen = [read_beat(run.folder / "heartbeat.json") for run in self.store.runs()]
         self.process.terminate()
-        self.process.wait(timeout=90)
+        try:
+            self.process.wait(timeout=90)
+        except subprocess.TimeoutExpired:
+            for left in (*psutil.Process(self.process.pid).children(recursive=True), self.process):
+                left.kill()
+            raise
         until(lambda: not any(pulse(beat["process"]) == "alive" for beat in seen if beat), "a job outlived its worker")
 
 

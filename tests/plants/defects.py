@@ -62,19 +62,21 @@ def trust_every_byte(module: Any) -> None:
     module.Run.read_checked = lambda self, name: p.read_bytes() if (p := self.folder / name).exists() else None
 
 
-def spin_when_the_disk_is_full(module: Any) -> None:
+def spin_when_a_write_fails(module: Any) -> None:
     """A write that fails is tried again at once, for ever."""
-    write = module.write_atomic
 
-    def written(path: Path, content: bytes, *, durable: bool = True) -> None:
-        while True:
-            try:
-                return write(path, content, durable=durable)
-            except module.TRNNError:
-                if not path.parent.exists():
+    def stubborn(write: Callable[..., None]) -> Callable[..., None]:
+        def written(*args: Any, **more: Any) -> None:
+            while True:
+                try:
+                    return write(*args, **more)
+                except module.TRNNError:
                     continue
 
-    module.write_atomic = written
+        return written
+
+    for name in ("write_atomic", "write_folder", "append"):
+        setattr(module, name, stubborn(getattr(module, name)))
     module.remove_folder = lambda path: None
 
 
@@ -117,9 +119,9 @@ def leak(module: Any) -> None:
 def leak_in_live_panel(module: Any) -> None:
     kept, head = [], module.head
 
-    def shown(run: Any, status: Any) -> None:
+    def shown(*args: Any) -> None:
         kept.append(os.urandom(800_000))
-        head(run, status)
+        head(*args)
 
     module.head = shown
 
@@ -184,7 +186,7 @@ DEFECTS: dict[str, Defect] = {
     "kill-job": Defect("a checkpoint is written in place instead of beside it", {"trnn_core.training.files": write_in_place}),
     "kill-server": Defect("a job ends with the server that started it", {"trnn_core.training.files": die_with_the_server}),
     "rot": Defect("checksums are not compared", {"trnn_core.training.runs": trust_every_byte}),
-    "disk": Defect("a failed write is tried again at once, for ever", {"trnn_core.training.files": spin_when_the_disk_is_full}),
+    "disk": Defect("a failed write is tried again at once, for ever", {"trnn_core.training.files": spin_when_a_write_fails}),
     "writers": Defect("locks do not lock", {"trnn_core.training.files": no_locks}),
     "clock": Defect("hearts are judged by the wall clock", {"trnn_core.training.processes": wall_clock}),
     "memory": Defect("a failed job gives no reason", {"trnn_core.training.recorder": no_reason}),

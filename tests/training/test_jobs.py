@@ -14,10 +14,11 @@ import pytest
 from tests.training.small import SMALL, TINY
 from trnn_core.errors import TRNNError
 from trnn_core.training import jobs
+from trnn_core.training import worker as worker_module
 from trnn_core.training.files import read_sealed, write_sealed
 from trnn_core.training.processes import pulse, read_beat
 from trnn_core.training.store import RunStore
-from trnn_core.training.worker import Worker, default_limit, repair_queue
+from trnn_core.training.worker import Job, Worker, default_limit, repair_queue
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = SMALL.changed(**{"train.epochs": 100_000, "train.checkpoint_every": 3})
@@ -194,6 +195,25 @@ def test_resume_is_refused_in_words(store, small_series):
         write_sealed(run.folder / "status.json", {**read_sealed(run.folder / "status.json"), "state": state})
         with pytest.raises(TRNNError, match=words):
             jobs.resume(store, "x")
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["while True: pass", "raise ImportError('libtorch_cpu.so: failed to map segment from shared object')"],
+    ids=["spins", "says so"],
+)
+def test_a_job_without_the_memory_to_begin_ends_and_says_why(store, small_series, monkeypatch, code):
+    """OpenBLAS asks for memory for ever when it gets none."""
+    monkeypatch.setattr(worker_module, "START_SECONDS", 0.2)
+    run = jobs.submit(store, TINY, small_series, run_id="x")
+    with (run.folder / "log.txt").open("ab") as output:
+        process = subprocess.Popen([sys.executable, "-c", code], stderr=output, start_new_session=True)
+    worker = Worker(store)
+    worker.jobs[0] = Job(run, process, jobs.tickets(store, "x"))
+    until(lambda: (worker._end_stuck(), worker._reap(), not worker.jobs)[-1], "it must be ended")
+    status = run.status()
+    assert status.state == "failed" and "could not start" in status.message and "memory ran out" in status.message
+    assert jobs.queued(store) == []
 
 
 def test_a_second_worker_is_refused(store):

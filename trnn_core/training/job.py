@@ -49,8 +49,9 @@ def main(root: str, run_id: str, slot: str) -> int:
     except TRNNError as e:
         log.error("%s", e)
         return 2
-    except Exception:
+    except Exception as e:
         log.exception("the job failed")
+        os.write(2, f"{type(e).__name__}: {e}\n".encode())  # the last line, should there be no memory for the log
         return 1
     return 0
 

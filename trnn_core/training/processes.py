@@ -161,6 +161,18 @@ class Watcher:
         return "dead" if now - since > patience else "alive"
 
 
+NO_MEMORY = ("MemoryError", "an't allocate", "annot allocate", "not enough memory", "failed to map segment", "llocation still failed")  # fmt: skip
+
+
+def is_memory_error(words: str) -> bool:
+    """Whether a message of Python, torch, BLAS or the loader of libraries means that there was no memory left.
+
+    >>> is_memory_error("ImportError: libtorch_cpu.so: failed to map segment from shared object")
+    True
+    """
+    return any(sign in words for sign in NO_MEMORY)
+
+
 def last_words(path: Path) -> str:
     """The last line of a log, or that there is none."""
     try:

@@ -33,7 +33,7 @@ from trnn_core.training.files import (
     write_sealed,
 )
 from trnn_core.training.flusher import Flusher
-from trnn_core.training.processes import Heartbeat
+from trnn_core.training.processes import Heartbeat, is_memory_error
 from trnn_core.training.runs import Run, Status, parse_history
 
 RESERVE_BYTES = 64 * 1024  # given up when the disk is full, so that the run can still say so
@@ -203,7 +203,7 @@ def failure_words(error: BaseException) -> str:
     """Why a job ended, for its status."""
     if isinstance(error, TRNNError):
         return str(error)
-    if isinstance(error, MemoryError) or "can't allocate memory" in str(error) or "not enough memory" in str(error):
+    if isinstance(error, MemoryError) or is_memory_error(str(error)):
         return "The job ran out of memory; choose a smaller hidden shape, batch size or set of countries, then resume."
     if isinstance(error, KeyboardInterrupt):
         return "The job was interrupted from the keyboard; resume to go on from the last finished epoch."

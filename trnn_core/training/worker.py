@@ -15,6 +15,8 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import psutil
+
 from trnn_core.errors import TRNNError
 from trnn_core.training.files import explain_os_error, is_locked, lock, sweep_temporaries, with_no_error, write_sealed
 from trnn_core.training.jobs import (
@@ -27,7 +29,7 @@ from trnn_core.training.jobs import (
     tickets,
     worker_folder,
 )
-from trnn_core.training.processes import Heartbeat, last_words
+from trnn_core.training.processes import Heartbeat, is_memory_error, last_words, read_beat
 from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
 
@@ -36,6 +38,8 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 0.3
 REPAIR_SECONDS = 30.0
 GRACE_SECONDS = 30.0  # between a request and being told with a signal, and again until being killed
+# A job loads its libraries in some seconds of processor time. OpenBLAS, when it gets no memory, tries again for ever.
+START_SECONDS = 30.0
 
 
 def default_limit() -> int:
@@ -52,6 +56,8 @@ class Job:
     process: subprocess.Popen
     tickets: set[str]  # those it was started for: a newer one means that the run was queued again
     asked_since: float | None = None  # when this worker first saw an unanswered request
+    begun: bool = False  # has shown a heartbeat of its own
+    stuck: bool = False  # was ended because it never began
 
 
 class Worker:
@@ -93,6 +99,7 @@ class Worker:
                 repaired_at = time.monotonic()
             self._reap()
             self._press()
+            self._end_stuck()
             self._start_waiting()
             if self.jobs or queued(self.store) or self._taken_slots():
                 busy_at = time.monotonic()
@@ -164,6 +171,14 @@ class Worker:
             elif now - job.asked_since > self.grace:
                 _signal(job, signal.SIGINT)
 
+    def _end_stuck(self) -> None:
+        """A job that computes and computes without beginning never will."""
+        for job in self.jobs.values():
+            job.begun = job.begun or _has_begun(job)
+            if not job.begun and _cpu_seconds(job) > START_SECONDS:
+                job.stuck = True
+                _signal(job, signal.SIGKILL)
+
     def _send_home(self) -> None:
         """The worker ends: jobs save nothing new, go back to the queue, and none is left behind."""
         for job in self.jobs.values():
@@ -185,6 +200,18 @@ def _signal(job: Job, number: int) -> None:
         return
 
 
+def _has_begun(job: Job) -> bool:
+    beat = read_beat(job.run.folder / "heartbeat.json")
+    return beat is not None and beat["process"]["pid"] == job.process.pid
+
+
+def _cpu_seconds(job: Job) -> float:
+    try:
+        return sum(psutil.Process(job.process.pid).cpu_times()[:2])
+    except psutil.Error:
+        return 0.0
+
+
 def close_books(store: RunStore, job: Job, code: int) -> None:
     """Say in the status what the job could not say itself; a run that was queued again meanwhile is left alone."""
     run = job.run
@@ -192,7 +219,7 @@ def close_books(store: RunStore, job: Job, code: int) -> None:
         with lock(run.folder / ".lock", "busy"):
             status = run.status()
             if status.state == "queued" and tickets(store, run.run_id) <= job.tickets:
-                words = f"The job could not start ({last_words(run.folder / 'log.txt') if code >= 0 else _death(code)})"
+                words = f"The job could not start: {_false_start(job, code)}"
                 write_sealed(run.folder / "status.json", replace(status, state="failed", message=words).__dict__)
                 drop_tickets(store, run.run_id)
             elif status.state == "interrupted":
@@ -200,6 +227,15 @@ def close_books(store: RunStore, job: Job, code: int) -> None:
                 write_sealed(run.folder / "status.json", replace(status, message=words).__dict__)
     except TRNNError as e:
         log.warning("status of %s not closed: %s", run.run_id, e)
+
+
+def _false_start(job: Job, code: int) -> str:
+    if job.stuck:
+        return "it computed for half a minute without beginning, as libraries do when memory ran out."
+    said = last_words(job.run.folder / "log.txt")
+    if is_memory_error(said) and code != -signal.SIGKILL:
+        return f"memory ran out while its libraries were loaded ({said}). End other jobs or allow it more, then resume."
+    return said if code >= 0 else _death(code)
 
 
 def _death(code: int) -> str:

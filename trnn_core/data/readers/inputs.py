@@ -137,7 +137,7 @@ def _is_own_container(path: Path) -> bool:
 
 def _members(path: Path, packed: int, options: ImportOptions) -> list[Input]:
     with zipfile.ZipFile(path) as archive:
-        infos = [i for i in archive.infolist() if not i.is_dir() and not _is_beside(i.filename)]
+        infos = [i for i in archive.infolist() if i.filename.rpartition("/")[2] and not _is_beside(i.filename)]
     if not infos:
         raise TRNNError(f"{path.name}: the zip file must hold at least one file. It holds none.")
     if len(infos) > 10_000:

@@ -6,6 +6,7 @@ Nothing is allocated before the sizes in zip directory and array headers agree; 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import zipfile
 import zlib
@@ -227,10 +228,17 @@ def _labels(array: np.ndarray, where: str) -> tuple[str, ...]:
             raise TRNNError(f"{where}: must be UTF-8 text ({short(e)}).") from e
     if array.dtype.kind == "M":
         return tuple(str(d) for d in array.astype("datetime64[D]"))
+    if array.dtype.kind == "U" and _codes(array).max(initial=0) > sys.maxunicode:  # Python would stumble over it later
+        raise TRNNError(f"{where}: must be text. It holds characters that do not exist; the file is damaged or forged.")
     try:
         return tuple(str(a) for a in array.tolist())
-    except (UnicodeError, ValueError, SystemError) as e:  # code points that do not exist
+    except (UnicodeError, ValueError, SystemError) as e:
         raise TRNNError(f"{where}: must be text ({short(e)}).") from e
+
+
+def _codes(array: np.ndarray) -> np.ndarray:
+    """The numbers of the characters in an array of text."""
+    return np.frombuffer(array.astype(array.dtype.newbyteorder("=")).tobytes(), dtype=np.uint32)
 
 
 def _provenance(arrays: dict[str, np.ndarray], name: str) -> Provenance:
