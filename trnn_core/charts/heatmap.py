@@ -58,6 +58,7 @@ def heatmap(
     figure = go.Figure([cells, _squares(values, chosen, names, places, kind, unit, details)])
     finish(
         figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height or min(max(17 * n + 200, 360), 760),
+        hoverdistance=-1 if len(chosen) == values.size else 12,  # pixels from the middle of a cell; -1: wherever
         **_frame([_short(name) for name in names], [_break(at, n, axis, colours.faint) for at in breaks for axis in "xy"]),
     )  # fmt: skip
     return figure
