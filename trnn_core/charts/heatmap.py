@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from trnn_core.charts.theme import Palette, count_ticks, finish, number, palette, plain, scale
+from trnn_core.charts.theme import Palette, count_ticks, finish, number, palette, plain, scale, short
 from trnn_core.errors import TRNNError
 
 Kind = Literal["count", "change", "value"]
@@ -58,8 +58,8 @@ def heatmap(
     figure = go.Figure([cells, _squares(values, chosen, names, places, kind, unit, details)])
     finish(
         figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height or min(max(17 * n + 200, 360), 760),
-        hoverdistance=-1 if len(chosen) == values.size else 12,  # pixels from the middle of a cell; -1: wherever
-        **_frame([_short(name) for name in names], [_break(at, n, axis, colours.faint) for at in breaks for axis in "xy"]),
+        wide=True, hoverdistance=-1 if len(chosen) == values.size else 12,  # pixels from the middle of a cell; -1: wherever
+        **_frame([short(name) for name in names], [_break(at, n, axis, colours.faint) for at in breaks for axis in "xy"]),
     )  # fmt: skip
     return figure
 
@@ -68,7 +68,7 @@ def _frame(names: list[str], lines: list[dict[str, object]]) -> dict[str, Any]:
     """Axes, and the margins that their labels need: a browser that measures them draws the picture twice."""
     n = len(names)
     step, size = 1 if n <= MANY else max(1, n // 50), 11 if n <= 30 else 9
-    long = size * 0.57 * max(len(name) + sum(c > "\u2e80" for c in name) for name in names)
+    long = size * 0.52 * max(len(name) + sum(c > "\u2e80" for c in name) for name in names)
     axis = {
         "tickvals": list(range(0, n, step)), "ticktext": [plain(name) for name in names[::step]], "tickfont": {"size": size}, "ticks": "",
         "showgrid": False, "zeroline": False, "fixedrange": True, "automargin": False, "ticklabeloverflow": "allow",
@@ -149,7 +149,3 @@ def _objects(items: list) -> np.ndarray:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
-
-
-def _short(name: str, length: int = 22) -> str:
-    return name if len(name) <= length else name[: length - 1] + "…"

@@ -47,7 +47,7 @@ def influence_matrix(
     ticks = {"tickvals": list(range(n)), "ticktext": [s if len(s) <= 20 else s[:19] + "…" for s in shown], "tickfont": {"size": 11 if n <= 30 else 8}, "showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}  # fmt: skip
     figure.update_xaxes(**ticks, tickangle=-60, range=[-0.5, n - 0.5], title="who moves")
     figure.update_yaxes(**ticks, range=[n - 0.5, -0.5], title="who is moved")
-    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=min(max(17 * n + 210, 330), 760), margin=(90, 10, 74, 90))  # fmt: skip
+    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=min(max(17 * n + 210, 330), 760), margin=(90, 10, 74, 90), wide=True)  # fmt: skip
 
 
 def _tie(mover: str, moved: str, value: float, firm: bool) -> str:

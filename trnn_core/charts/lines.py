@@ -98,7 +98,7 @@ def dyad_history(
     return finish(
         figure, f"{series.actors[source]} → {series.actors[target]}", xaxis={"title": {"text": _time_title(series)}},
         yaxis={"title": {"text": unit}, "rangemode": "tozero" if series.source.kind == "count" else "normal"},
-        subtitle=f"{series.actions[action]}, {unit}" + ("" if fan is None else f"; shaded: {fan.level:.0%} interval"),
+        subtitle=series.actions[action] + ("" if fan is None else f"; shaded: {fan.level:.0%} interval"),
         simulated=series.source.simulated, dark=dark, height=height, margin=(60, 16, 66, 84),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from trnn_core.charts.blocs import Blocs
 from trnn_core.charts.heatmap import Kind
 from trnn_core.charts.map import MapFrame
-from trnn_core.charts.theme import Palette, colour_at, finish, number, palette, plain
+from trnn_core.charts.theme import Palette, colour_at, finish, number, palette, plain, short
 from trnn_core.errors import TRNNError
 
 STEPS = 7  # widths and colours of edges come in so many classes; each class is one trace
@@ -95,7 +95,7 @@ def network(
     )
     note = subtitle or f"the {len(drawn)} strongest relations; thicker and darker is more {unit}"
     return finish(
-        figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4),
+        figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4), wide=True,
         xaxis={"visible": False, "range": [-1.22, 1.22]}, yaxis={"visible": False, "range": [-1.16, 1.16]},
         clickmode="event+select", dragmode="pan", uirevision="network", showlegend=scene.blocs is not None,
         legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False, "title": {"text": "blocs  "}},
@@ -254,8 +254,8 @@ def _nodes(
         y=positions[:, 1],
         mode="markers+text",
         hoverinfo="text",
-        text=[plain(a) if seen else "" for a, seen in zip(actors, labelled, strict=True)],
-        textposition="top center",
+        text=[plain(short(a)) if seen else "" for a, seen in zip(actors, labelled, strict=True)],
+        textposition=["top right" if x < -0.85 else "top left" if x > 0.85 else "top center" for x in positions[:, 0]],  # inside
         textfont=font,
         hovertext=[
             "" if i in scene.hidden else f"<b>{plain(a)}</b><br>{number(activity[i])} {plain(unit)}, sent and received{bloc[i]}"

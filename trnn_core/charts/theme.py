@@ -97,6 +97,11 @@ def plain(text: str) -> str:
     return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def short(name: str, length: int = 22) -> str:
+    """A name for a label; the whole of it is told where the pointer is."""
+    return name if len(name) <= length else name[: length - 1] + "…"
+
+
 def number(x: float, signed: bool = False) -> str:
     """A figure for a label: short, no false precision.
 
@@ -159,7 +164,7 @@ def _template(colours: Palette) -> go.layout.Template:
 TEMPLATES = {False: _template(LIGHT), True: _template(DARK)}
 
 
-def wrap(text: str, width: int = 54) -> list[str]:
+def wrap(text: str, width: int = 60) -> list[str]:
     """Lines that a phone can show, broken between its parts where that is possible.
 
     >>> wrap("SIMULATED data · week of 2014-07-03 · 60 strongest relations · thicker: more")
@@ -184,10 +189,12 @@ def finish(
     dark: bool = False,
     height: int = 460,
     margin: tuple[int, int, int, int] = (60, 20, 64, 50),
+    wide: bool = False,
     **layout: Any,
 ) -> go.Figure:
     """Title, mark for simulated data, fonts and grounds: the same on every chart. Margin: left, right, top, bottom.
 
+    wide: unreadable on a phone unless it may be wider than the screen.
     All in one step, with what else the layout needs: update_layout takes plotly ten milliseconds.
     """
     if not title:
@@ -204,7 +211,7 @@ def finish(
         "height": height,
         "margin": {"l": left, "r": right, "t": top, "b": bottom},
         "legend": {**old.get("legend", {}), "y": -50 / max(height - top - bottom, 100)},
-        "meta": {"simulated": simulated},
+        "meta": {"simulated": simulated, "wide": wide},
         **layout,
     }
     return figure
