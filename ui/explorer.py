@@ -87,10 +87,10 @@ def week_picture(series: RelationalSeries, t: int, action: int, view: str, by: s
     if view == "Network":
         layout = cast(Layout, by)
         scene = Scene(frame=map_frame(series.actors) if layout == "geography" else None)
-        figure = network(matrix, series.actors, positions(series, layout), title, subtitle=f"{when} · thicker and darker: more", height=620, scene=scene, **about)  # fmt: skip
+        figure = network(matrix, series.actors, positions(series, layout), title, subtitle=f"{when} · thicker, stronger colour: more", height=620, scene=scene, **about)  # fmt: skip
     else:
         largest = float(np.nanmax(np.abs(series.values[..., action]), initial=1.0))
-        figure = heatmap(matrix, series.actors, title, subtitle=f"{when} · darker: more", order=order(series, cast(Order, by)), largest=largest, **about)  # fmt: skip
+        figure = heatmap(matrix, series.actors, title, subtitle=f"{when} · stronger colour: more", order=order(series, cast(Order, by)), largest=largest, **about)  # fmt: skip
     return show(figure, f"week-{view}", f"{title}, {when}", clicks=True, file="week")
 
 

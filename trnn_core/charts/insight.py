@@ -66,9 +66,13 @@ def contributions(
             text=[number(float(v), signed=True) for v in values][::-1], textposition="auto", cliponaxis=False, hoverinfo="skip",
         )
     )  # fmt: skip
-    figure.update_xaxes(title=unit, zeroline=True)
-    figure.update_yaxes(showgrid=False, type="category")
-    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(10, 24, 64, 44))  # fmt: skip
+    low, high = min(0.0, *values), max(0.0, *values)
+    room = 0.14 * (high - low or 1.0)  # for the figures beside the bars
+    ends = [low - room * (low < 0), high + room * (high > 0)]
+    return finish(
+        figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(10, 24, 64, 44),
+        xaxis={"title": {"text": unit}, "zeroline": True, "range": ends}, yaxis={"showgrid": False, "type": "category"},
+    )  # fmt: skip
 
 
 def with_and_without(

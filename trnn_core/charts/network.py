@@ -93,7 +93,7 @@ def network(
             _nodes(actors, positions, radii, activity, drawn, unit, colours, scene),
         ]
     )
-    note = subtitle or f"the {len(drawn)} strongest relations; thicker and darker is more {unit}"
+    note = subtitle or f"the {len(drawn)} strongest relations; thicker and stronger in colour is more {unit}"
     return finish(
         figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4), wide=True,
         xaxis={"visible": False, "range": [-1.22, 1.22]}, yaxis={"visible": False, "range": [-1.16, 1.16]},
