@@ -95,7 +95,7 @@ def network(
     )
     note = subtitle or f"the {len(drawn)} strongest relations; thicker and stronger in colour is more {unit}"
     return finish(
-        figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4), wide=True,
+        figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4),
         xaxis={"visible": False, "range": [-1.22, 1.22]}, yaxis={"visible": False, "range": [-1.16, 1.16]},
         clickmode="event+select", dragmode="pan", uirevision="network", showlegend=scene.blocs is not None,
         legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False, "title": {"text": "blocs  "}},
@@ -223,6 +223,11 @@ def _handles(edges: list[Edge], positions: np.ndarray, actors: Sequence[str], ki
     )
 
 
+def _side(name: str, x: float) -> str:
+    """Above its node; a long name at the edge leans inwards, else it would be cut."""
+    return "top center" if abs(x) < 0.85 or len(name) < 15 else "top right" if x < 0 else "top left"
+
+
 def _nodes(
     actors: Sequence[str],
     positions: np.ndarray,
@@ -255,7 +260,7 @@ def _nodes(
         mode="markers+text",
         hoverinfo="text",
         text=[plain(short(a)) if seen else "" for a, seen in zip(actors, labelled, strict=True)],
-        textposition=["top right" if x < -0.85 else "top left" if x > 0.85 else "top center" for x in positions[:, 0]],  # inside
+        textposition=[_side(short(a), x) for a, x in zip(actors, positions[:, 0], strict=True)],
         textfont=font,
         hovertext=[
             "" if i in scene.hidden else f"<b>{plain(a)}</b><br>{number(activity[i])} {plain(unit)}, sent and received{bloc[i]}"
