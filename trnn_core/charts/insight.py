@@ -67,8 +67,8 @@ def contributions(
         )
     )  # fmt: skip
     low, high = min(0.0, *values), max(0.0, *values)
-    room = 0.14 * (high - low or 1.0)  # for the figures beside the bars
-    ends = [low - room * (low < 0), high + room * (high > 0)]
+    room = 0.25 * (high - low or 1.0)  # for the figures beside the bars
+    ends = [low - room * (low < 0), high + room / 2 * (high > 0)]
     return finish(
         figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(10, 24, 64, 44),
         xaxis={"title": {"text": unit}, "zeroline": True, "range": ends}, yaxis={"showgrid": False, "type": "category"},
