@@ -46,7 +46,7 @@ def main() -> None:
 
 def pick_picture(runs: list[Run]) -> tuple[Run, Picture]:
     """Which run, week, horizon, figure and action, and how they are drawn."""
-    where, when, far, what, badge = st.columns([6, 5, 4, 3, 3], vertical_alignment="bottom")
+    where, when, far, what, badge = st.columns([5, 5, 4, 4, 3], vertical_alignment="bottom")
     with where:
         run = pick_run(runs)
     newest, series = read_forecast(run), series_of(run)

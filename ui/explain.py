@@ -43,13 +43,16 @@ def warm_up(run: Run) -> None:
 
 
 def wait_for(task: Task) -> bytes:
-    box, begun = st.empty(), time.monotonic()
+    box, begun, told = st.empty(), time.monotonic(), None
     while (status := task.status()).is_live:
         if time.monotonic() - begun > PATIENCE:
             raise TRNNError("The answer takes too long; reload the page to look again, the work goes on meanwhile.")
         if time.monotonic() - begun > 0.4:
             words = status.message if status.state == "running" else "Waiting for the network to be loaded"
-            box.progress(min(max(status.done, 0.0), 1.0), text=f"{words.rstrip('.')} ...")
+            news = (min(max(status.done, 0.0), 1.0), f"{words.rstrip('.')} ...")
+            if news != told:  # a browser that draws the same bar 25 times a second has no time for the answer
+                box.progress(*news)
+            told = news
         time.sleep(0.04)
     box.empty()
     if status.state != "done":

@@ -37,7 +37,7 @@ def shock_tab(run: Run, series: RelationalSeries) -> None:
     cells = [found.cell, *(c for c in found.strongest(SHOWN + 1) if c != found.cell)][:SHOWN]
     names = [f"{series.actors[i]} → {series.actors[j]}, {series.actions[k]}" for i, j, k in cells]
     bands = [tuple(part[:, i, j, k] for part in (found.mean, found.lower, found.upper)) for i, j, k in cells]
-    left, right = st.columns([1, 1], gap="medium")
+    left, right = st.columns([2, 3], gap="medium")
     with left:
         figure = responses(
             names, bands, "What answers most", unit=unit_of(series), period=series.period, subtitle=f"a push of {size:+g} to {names[0]}",
@@ -57,7 +57,7 @@ def spread_map(found: Impulse, series: RelationalSeries) -> None:
     shown = np.delete(np.abs(matrix).ravel(), i * len(matrix) + j)
     figure = heatmap(
         matrix, series.actors, f"Where it has spread after {step + 1} {series.period}{'s' if step else ''}", kind="change", unit=unit_of(series), order=order(series, "similarity"),
-        simulated=series.source.simulated, subtitle="all acts together; the colours leave out the pushed relation itself", dark=is_dark(), largest=max(float(shown.max()), 1e-9),
+        simulated=series.source.simulated, subtitle="all acts together · the colours leave out the pushed relation", dark=is_dark(), largest=max(float(shown.max()), 1e-9),
     )  # fmt: skip
     show(figure, "impulse-map", "Matrix of answers to the push", file="impulse-matrix")
     share = float(np.abs(matrix[i]).sum() + np.abs(matrix[:, j]).sum() - abs(matrix[i, j])) / max(float(np.abs(matrix).sum()), 1e-12)  # fmt: skip

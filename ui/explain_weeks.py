@@ -47,7 +47,7 @@ def weeks_tab(run: Run, series: RelationalSeries) -> None:
         table, hide_index=True, key="moved",
         column_config={
             "source": "Sender", "target": "Receiver", "action": "Action", "observed": number("Observed", format="%.3g"), "expected": number("Expected", format="%.3g"),
-            "times": number("Times its usual error", format="%+.1f"),
+            "times": number("Times its usual error", format="%+.1f", help="Observed minus expected, on the log scale, over what is usual for this relation. Listed by the size of the error; those at least twice the usual come first."),
         },
     )  # fmt: skip
     with st.expander("How surprise is measured"):

@@ -73,7 +73,7 @@ def builder(series: RelationalSeries, shocks: list[Shock]) -> None:
         how = b.selectbox("Which is", list(HOW), format_func=HOW_WORDS.__getitem__, key="shock-how", help="More or fewer than there were, set to this figure, or times this figure.")  # fmt: skip
         dates = [str(d) for d in series.dates[-WEEKS_BACK:]][::-1]
         date = st.selectbox(f"In the {series.period} of", dates, format_func=lambda d: f"{d} (the last one known)" if d == dates[0] else d, key="shock-date", help="Which past week is changed. The last one known counts most.")  # fmt: skip
-        if st.form_submit_button("Add this change", icon=":material/add:", type="primary", width="stretch"):
+        if st.form_submit_button("Add this change", icon=":material/add:", type="primary", width="stretch", help="Forecasts anew with this change to the past; several changes add up."):  # fmt: skip
             new = check_shock(Shock(source, target, action, how, float(amount), None if date == dates[0] else date), series)  # fmt: skip
             put([*shocks, new])
             st.rerun()
@@ -146,7 +146,7 @@ def pair_over_time(outcome: Outcome, series: RelationalSeries, row, key: str) ->
 def keep(run: Run, shocks: list[Shock], outcome: Outcome) -> None:
     with st.form("keep", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Keep it as", key="scenario-name", placeholder="name of the scenario", max_chars=80, help="Kept with the run: anybody on this server can open, compare and delete it.")  # fmt: skip
-        if st.form_submit_button("Keep with the run", icon=":material/bookmark_add:"):
+        if st.form_submit_button("Keep with the run", icon=":material/bookmark_add:", help="Saves the changes and both forecasts, to open again or lay beside another."):  # fmt: skip
             kept = save_scenario(run, name or str(shocks[0]), shocks, outcome)
             st.toast(f"Kept: {kept.name}", icon=":material/bookmark_added:")
 

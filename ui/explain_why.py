@@ -33,7 +33,7 @@ def why_tab(run: Run, series: RelationalSeries) -> None:
     found = unpack(Attribution, ask(run, "attribution", source=source, target=target, action=action, step=step))
     table = drivers(found, series.actors, series.actions)
     tell(found, run, series, table)
-    left, right = st.columns([1, 1], gap="medium")
+    left, right = st.columns([2, 3], gap="medium")
     with left:
         weeks(found, series)
         by_action(found, series)
@@ -89,7 +89,7 @@ def pairs(found: Attribution, series: RelationalSeries) -> None:
     senders, receivers = np.abs(total).sum(axis=1), np.abs(total).sum(axis=0)
     figure = heatmap(
         total, series.actors, "Which senders and receivers", kind="change", unit=unit_of(series), order=order(series, "similarity"),
-        simulated=series.source.simulated, subtitle="all weeks and acts together; orange raises the forecast, blue lowers it", dark=is_dark(),
+        simulated=series.source.simulated, subtitle="all weeks and acts · orange raises the forecast, blue lowers it", dark=is_dark(),
         largest=max(float(np.quantile(np.abs(total), 0.999)), 1e-9),
     )  # fmt: skip
     show(figure, "why-pairs", "Contribution of each pair of countries", file="why-pairs")

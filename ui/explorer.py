@@ -88,7 +88,7 @@ def week_picture(series: RelationalSeries, t: int, action: int, view: str, by: s
     if view == "Network":
         layout = cast(Layout, by)
         scene = Scene(frame=map_frame(series.actors) if layout == "geography" else None)
-        figure = network(matrix, series.actors, positions(series, layout), title, subtitle=f"{when} · thicker and stronger: more", height=620, scene=scene, **about)  # fmt: skip
+        figure = network(matrix, series.actors, positions(series, layout), title, subtitle=f"{when} · thicker, stronger colour: more", height=620, scene=scene, **about)  # fmt: skip
     else:
         largest = _largest(series.fingerprint, action, series)
         figure = heatmap(matrix, series.actors, title, subtitle=f"{when} · stronger colour: more", order=order(series, cast(Order, by)), largest=largest, **about)  # fmt: skip

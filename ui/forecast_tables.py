@@ -26,7 +26,7 @@ def changes_table(picture: Picture) -> None:
     everything = st.toggle(
         "All actions", key="all_actions", bind="query-params", help="Rises and falls of every action (k), not only the one chosen above."
     )  # fmt: skip
-    columns = ["source", "target", "action", "last_observed", "forecast", "lower", "upper", "change"]
+    columns = ["source", "target", "action", "change", "last_observed", "forecast", "lower", "upper"]
     columns += ["happened"] if forecast.is_past(step) else []
     sides = st.columns(2, gap="medium")
     for side, falls in zip(sides, (False, True), strict=True):

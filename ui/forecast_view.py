@@ -21,10 +21,10 @@ from ui.forecast_options import Options, Show
 from ui.store import blocs, order, positions
 
 MEANINGS = {
-    "Forecast": "thicker and stronger: more",
-    "Last observed": "thicker and stronger: more",
-    "What happened": "thicker and stronger: more",
-    "Uncertainty": "thicker and stronger: less sure",
+    "Forecast": "thicker, stronger colour: more",
+    "Last observed": "thicker, stronger colour: more",
+    "What happened": "thicker, stronger colour: more",
+    "Uncertainty": "thicker, stronger colour: less sure",
     "Expected change": "orange: more, blue: less than last observed",
     "Forecast error": "orange: too many, blue: too few expected",
 }
@@ -148,7 +148,7 @@ class Picture:
         )  # fmt: skip
 
     def meaning_of_colours(self) -> str:
-        return MEANINGS[self.show].replace("thicker and stronger", "stronger colour")
+        return MEANINGS[self.show].removeprefix("thicker, ")
 
     def _details(self) -> np.ndarray:
         """The interval of each cell, and what happened where it is known."""

@@ -19,6 +19,12 @@ from ui.words import escape
 
 MAX_CELLS = 2**26  # half a gigabyte of figures; larger sets go through the command line
 AUTO = "as the file has it"
+EXAMPLE = """
+| week | sender | receiver | action | events |
+|---|---|---|---|---:|
+| 2024-01-04 | France | Germany | verbal cooperation | 12 |
+| 2024-01-04 | Germany | France | material conflict | 1 |
+"""
 
 
 def importer() -> None:
@@ -31,6 +37,10 @@ def importer() -> None:
         show_import(task)
     elif not paths:
         st.caption(f"Understood: {'; '.join(FORMATS.values())}; plain, gzip or zip. Nothing leaves this computer.")
+        st.markdown(
+            "A table needs a row per week, sender, receiver and action; its columns may have any names and order:"
+        )
+        st.markdown(EXAMPLE)
 
 
 def choose(paths: list[Path]) -> None:

@@ -68,10 +68,11 @@ def show(figure: go.Figure, key: str, alt: str, *, clicks: bool = False, file: s
         "toImageButtonOptions": {"format": "svg", "filename": file},
         "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"],
     }
+    place = st.container(key=f"wide-{key}") if figure.layout.meta["wide"] else st  # on a phone, swiped sideways
     if not clicks:
-        st.plotly_chart(figure, theme=None, key=f"chart-{key}", config=config, alt=alt)
+        place.plotly_chart(figure, theme=None, key=f"chart-{key}", config=config, alt=alt)
         return None
-    event = st.plotly_chart(
+    event = place.plotly_chart(
         figure, theme=None, key=f"chart-{key}", config=config, alt=alt, on_select="rerun", selection_mode="points"
     )
     points = event["selection"]["points"]  # type: ignore[index]

@@ -1,6 +1,6 @@
 """How fast the pages answer, measured in a real browser while a training runs in the background.
 
-    python benchmarks/pages/run.py            writes benchmarks/pages/results.md, in about seven minutes
+    python benchmarks/pages/run.py            writes benchmarks/pages/results.md, in about six minutes
     python benchmarks/pages/run.py --quick    a look of about two minutes; prints only
 
 A repaint is timed inside the browser: from the press of the mouse to the second frame after the server has finished
@@ -88,7 +88,7 @@ class Plan:
     write: bool
 
 
-FULL, QUICK = Plan(40, 30, 1000, 5, True), Plan(10, 8, 60, 3, False)
+FULL, QUICK = Plan(40, 30, 1000, 8, True), Plan(10, 8, 60, 3, False)
 
 
 def prepare(home: Path) -> None:

@@ -79,14 +79,16 @@ def test_from_the_demo_to_a_forecast_in_few_clicks(page: Page, server: Server) -
 
 def test_clicking_a_cell_shows_that_pairs_history(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/Forecast?run=first&view=Heatmap&order=Name")
-    squares = page.locator(".stPlotlyChart", has_text="sender").locator(".scatterlayer .point")
-    squares.first.wait_for(state="attached")
+    chart = page.locator(".stPlotlyChart", has_text="sender")
+    chart.locator(".heatmaplayer image").wait_for(state="attached")
     settled(page)
     actors = sorted(RunStore(server.runs).get("first").config["data"]["actors"], key=str.casefold)
-    box = squares.nth(2 * len(actors) + 5).bounding_box()  # row 2, column 5
+    box, n = chart.locator(".nsewdrag").bounding_box(), len(actors)
     assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    x, y = box["x"] + box["width"] * 5.2 / n, box["y"] + box["height"] * 2.8 / n  # row 2, column 5, near a corner
+    page.mouse.move(x, y)
+    chart.locator(".hoverlayer", has_text=f"{actors[2]} → {actors[5]}").wait_for()
+    page.mouse.click(x, y)
     page.locator(".gtitle", has_text=f"{actors[2]} → {actors[5]}").wait_for(state="attached")
     until(lambda: pair_in(page.evaluate("location.href")) == (actors[2], actors[5]))
 

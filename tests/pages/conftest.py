@@ -55,3 +55,15 @@ def open_page() -> Callable[..., AppTest]:
         return app.run()
 
     return opened
+
+
+CONTROLS = (
+    "selectbox", "multiselect", "slider", "select_slider", "number_input", "toggle", "checkbox", "button", "button_group", "text_input",
+    "text_area", "radio", "date_input", "download_button", "file_uploader", "color_picker", "metric",
+)  # fmt: skip
+
+
+def silent_controls(app: AppTest) -> list[str]:
+    """Labels of the controls and figures of a page that have no help text."""
+    found = [element.proto for kind in CONTROLS for element in app.get(kind)]
+    return [control.label for control in found if not control.help]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.pages.conftest import silent_controls
 from trnn_core.insight.library import list_scenarios, stored_influence
 from trnn_core.training.processes import read_beat
 from trnn_core.training.store import RunStore
@@ -54,6 +55,7 @@ def test_every_question_is_answered_and_warned_about(asked, open_page):
         assert words in text_of(app), (tab, text_of(app))
         assert "Association is not cause" in text_of(app)
         assert len(app.get("plotly_chart")) >= 1
+        assert silent_controls(app) == []
     assert stored_influence(run) is not None and run.verify() == []  # kept with the run, for the report
 
 

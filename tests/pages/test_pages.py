@@ -34,18 +34,6 @@ def test_a_full_page_is_sound_and_says_simulated(path, full, open_page) -> None:
     assert "Simulated data" in words(app)
 
 
-@pytest.mark.parametrize("path", [HOME, DATA, TRAIN, FORECAST])
-def test_every_control_explains_itself(path, full, open_page) -> None:
-    app = open_page(path)
-    controls = [
-        *app.selectbox, *app.multiselect, *app.slider, *app.select_slider, *app.number_input, *app.toggle, *app.button,
-        *app.button_group, *app.text_input,
-    ]  # fmt: skip
-    silent = [c.label for c in controls if not c.help]
-    assert controls or path == HOME
-    assert silent == []
-
-
 def test_home_tells_the_largest_changes_and_how_far_to_trust_them(full, open_page) -> None:
     text = words(open_page(HOME))
     assert "Largest expected rise" in text

@@ -44,12 +44,13 @@ def chord(
             *_arcs(spans, actors, drawn, kind, unit, colours),
         ]
     )
-    hidden = {"visible": False, "scaleratio": 1}
-    figure.update_xaxes(**hidden, range=[-1.5, 1.5])
-    figure.update_yaxes(**hidden, range=[-1.22, 1.22], scaleanchor="x")
     note = subtitle or f"the {len(drawn)} strongest relations; ribbons are wide at the sender"
-    finish(figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4))
-    return figure.update_layout(showlegend=False, clickmode="event+select", dragmode="pan")
+    return finish(
+        figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4),
+        xaxis={"visible": False, "scaleratio": 1, "range": [-1.5, 1.5]},
+        yaxis={"visible": False, "scaleratio": 1, "range": [-1.22, 1.22], "scaleanchor": "x"},
+        showlegend=False, clickmode="event+select", dragmode="pan",
+    )  # fmt: skip
 
 
 def _spans(edges: list[Edge], order: list[int]) -> dict[int, tuple[float, float]]:

@@ -6,16 +6,16 @@ Plotly's heatmaps report no clicks in the dashboard, so transparent squares lie 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
 
-from trnn_core.charts.theme import count_ticks, finish, number, palette, plain, scale
+from trnn_core.charts.theme import Palette, count_ticks, finish, number, palette, plain, scale, short
 from trnn_core.errors import TRNNError
 
 Kind = Literal["count", "change", "value"]
-MANY = 60  # above this many actors the squares are drawn by WebGL and labels get thinner
+MANY = 60  # above this many actors labels get thinner
 SQUARES = 6_000  # cells that answer to the pointer, the largest first: a browser takes seconds over all of 250 x 250
 
 
@@ -52,31 +52,38 @@ def heatmap(
     chosen = _answering(values)
     if len(chosen) < values.size and n > MANY:
         subtitle = " · ".join(filter(None, [subtitle, f"the {len(chosen):,} largest cells can be clicked"]))  # fmt: skip
-    figure = go.Figure(
-        [_cells(values, kind, unit, colours, largest), _squares(values, chosen, names, places, kind, unit, details)]
-    )
+    cells = _cells(values, kind, unit, colours, largest)
     if n > MANY:  # a gap of a pixel would be half of such a cell; half the digits, half the way to the browser
-        figure.data[0].update(xgap=0, ygap=0, z=np.asarray(figure.data[0].z, dtype=np.float32))
-    across, down = (_ticks(names, 1 if n <= MANY else n // most) for most in (25, 50))  # a figure is taller than wide
-    figure.update_xaxes(
-        **across, tickangle=-60 if n <= MANY else -90, showgrid=False, zeroline=False, range=[-0.5, n - 0.5], title="receiver", ticks=""
+        cells |= {"xgap": 0, "ygap": 0, "z": cells["z"].astype(np.float32)}
+    figure = go.Figure([cells, _squares(values, chosen, names, places, kind, unit, details)])
+    finish(
+        figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height or min(max(17 * n + 200, 360), 760),
+        wide=True, hoverdistance=-1 if len(chosen) == values.size else 12,  # pixels from the middle of a cell; -1: wherever
+        **_frame([short(name) for name in names], [_break(at, n, axis, colours.faint) for at in breaks for axis in "xy"]),
     )  # fmt: skip
-    figure.update_yaxes(**down, showgrid=False, zeroline=False, range=[n - 0.5, -0.5], title="sender", ticks="")
-    tall = height or min(max(17 * n + 200, 360), 760)
-    figure.update_xaxes(fixedrange=True)
-    figure.update_yaxes(fixedrange=True)
-    finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=tall, margin=(90, 10, 74, 90))
-    lines = [_break(at, n, axis, colours.faint) for at in breaks for axis in "xy"]
-    figure.update_layout(showlegend=False, clickmode="event+select", dragmode="pan", shapes=lines)
     return figure
 
 
-def _ticks(names: Sequence[str], step: int) -> dict[str, object]:
+def _frame(names: list[str], lines: list[dict[str, object]]) -> dict[str, Any]:
+    """Axes, and the margins that their labels need: a browser that measures them draws the picture twice."""
+    n = len(names)
+    size = 11 if n <= 30 else 9
+    across, down = (slice(0, n, 1 if n <= MANY else n // most) for most in (25, 50))  # a figure is taller than wide
+    long = size * 0.52 * max(len(name) + sum(c > "\u2e80" for c in name) for name in names)
+    axis = {
+        "tickfont": {"size": size}, "ticks": "",
+        "showgrid": False, "zeroline": False, "fixedrange": True, "automargin": False, "ticklabeloverflow": "allow",
+    }  # fmt: skip
     return {
-        "tickvals": list(range(0, len(names), step)),
-        "ticktext": [plain(_short(a)) for a in names[::step]],
-        "tickfont": {"size": 11 if len(names) <= 30 else 9},
-    }
+        "margin": (int(long) + 42, 10, 74, int((0.87 if n <= MANY else 1) * long) + 46),
+        "xaxis": {**axis, **_ticks(names, across), "tickangle": -60 if n <= MANY else -90, "range": [-0.5, n - 0.5], "title": {"text": "receiver"}},
+        "yaxis": {**axis, **_ticks(names, down), "range": [n - 0.5, -0.5], "title": {"text": "sender"}},
+        "showlegend": False, "clickmode": "event+select", "dragmode": "pan", "shapes": lines,
+    }  # fmt: skip
+
+
+def _ticks(names: list[str], shown: slice) -> dict[str, Any]:
+    return {"tickvals": list(range(len(names)))[shown], "ticktext": [plain(name) for name in names[shown]]}
 
 
 def _break(at: int, n: int, axis: str, colour: str) -> dict[str, object]:
@@ -87,43 +94,22 @@ def _break(at: int, n: int, axis: str, colour: str) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _cells(values: np.ndarray, kind: Kind, unit: str, colours, largest: float | None) -> go.Heatmap:
+def _cells(values: np.ndarray, kind: Kind, unit: str, colours: Palette, largest: float | None) -> dict[str, Any]:
     finite = np.abs(values[np.isfinite(values)])
     top = float(largest if largest is not None else finite.max(initial=0)) or 1.0
-    bar = {
-        "thickness": 12,
-        "outlinewidth": 0,
-        "title": {"text": unit, "side": "right", "font": {"size": 12}},
-        "len": 0.9,
-    }
+    bar: dict[str, Any] = {"thickness": 12, "outlinewidth": 0, "title": {"text": unit, "side": "right", "font": {"size": 12}}, "len": 0.9}  # fmt: skip
+    low = float(np.nanmin(values)) if finite.size else 0.0
+    shown, ends = values, (min(low, 0.0), top)
     if kind == "count":
         ticks, texts = count_ticks(top)
-        return go.Heatmap(
-            z=np.log1p(np.maximum(values, 0)), zmin=0, zmax=float(np.log1p(top)), colorscale=scale(colours.counts), hoverinfo="skip",
-            colorbar={**bar, "tickvals": ticks, "ticktext": texts}, xgap=1, ygap=1,
-        )  # fmt: skip
-    if kind == "change":
-        return go.Heatmap(
-            z=values,
-            zmin=-top,
-            zmax=top,
-            colorscale=scale(colours.changes),
-            hoverinfo="skip",
-            colorbar=bar,
-            xgap=1,
-            ygap=1,
-        )
-    low = float(np.nanmin(values)) if finite.size else 0.0
-    return go.Heatmap(
-        z=values,
-        zmin=min(low, 0.0),
-        zmax=top,
-        colorscale=scale(colours.counts),
-        hoverinfo="skip",
-        colorbar=bar,
-        xgap=1,
-        ygap=1,
-    )
+        bar |= {"tickvals": ticks, "ticktext": texts}
+        shown, ends = np.log1p(np.maximum(values, 0)), (0.0, float(np.log1p(top)))
+    elif kind == "change":
+        ends = (-top, top)
+    return {
+        "type": "heatmap", "z": shown, "zmin": ends[0], "zmax": ends[1], "colorscale": scale(colours.changes if kind == "change" else colours.counts),
+        "hoverinfo": "skip", "colorbar": bar, "xgap": 1, "ygap": 1,
+    }  # fmt: skip
 
 
 def _answering(values: np.ndarray) -> np.ndarray:
@@ -142,8 +128,11 @@ def _squares(
     kind: Kind,
     unit: str,
     details: np.ndarray | None,
-):
-    """Transparent markers; `customdata` is the pair of actor positions, in the series' own order."""
+) -> dict[str, Any]:
+    """Transparent markers; `customdata` is the pair of actor positions, in the series' own order.
+
+    Only one of them is drawn (`maxdisplayed`): those that are not answer to the pointer all the same.
+    """
     n = len(names)
     rows, cols = np.divmod(chosen, n)
     texts = [
@@ -151,14 +140,12 @@ def _squares(
         + (f"<br>{plain(details[places[i], places[j]])}" if details is not None else "")
         for i, j in zip(rows, cols, strict=True)
     ]
-    draw = go.Scattergl if n > MANY else go.Scatter
-    side = max(4, min(24, 560 // n))
-    return draw(
-        x=cols, y=rows, mode="markers", hoverinfo="text", text=_objects(texts), name="",
-        customdata=_objects(np.stack([places[rows], places[cols]], axis=1).tolist()),
-        marker={"symbol": "square", "size": side, "opacity": 0},
-        selected={"marker": {"opacity": 0.0}}, unselected={"marker": {"opacity": 0}},
-    )  # fmt: skip
+    return {
+        "type": "scatter", "x": cols, "y": rows, "mode": "markers", "hoverinfo": "text", "text": _objects(texts), "name": "",
+        "customdata": _objects(np.stack([places[rows], places[cols]], axis=1).tolist()),
+        "marker": {"symbol": "square", "size": max(4, min(24, 560 // n)), "opacity": 0, "maxdisplayed": 1},
+        "selected": {"marker": {"opacity": 0}}, "unselected": {"marker": {"opacity": 0}},
+    }  # fmt: skip
 
 
 def _objects(items: list) -> np.ndarray:
@@ -167,7 +154,3 @@ def _objects(items: list) -> np.ndarray:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
-
-
-def _short(name: str, length: int = 22) -> str:
-    return name if len(name) <= length else name[: length - 1] + "…"

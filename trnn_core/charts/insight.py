@@ -47,7 +47,7 @@ def influence_matrix(
     ticks = {"tickvals": list(range(n)), "ticktext": [s if len(s) <= 20 else s[:19] + "…" for s in shown], "tickfont": {"size": 11 if n <= 30 else 8}, "showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}  # fmt: skip
     figure.update_xaxes(**ticks, tickangle=-60, range=[-0.5, n - 0.5], title="who moves")
     figure.update_yaxes(**ticks, range=[n - 0.5, -0.5], title="who is moved")
-    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=min(max(17 * n + 210, 330), 760), margin=(90, 10, 74, 90))  # fmt: skip
+    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=min(max(17 * n + 210, 330), 760), margin=(90, 10, 74, 90), wide=True)  # fmt: skip
 
 
 def _tie(mover: str, moved: str, value: float, firm: bool) -> str:
@@ -66,9 +66,13 @@ def contributions(
             text=[number(float(v), signed=True) for v in values][::-1], textposition="auto", cliponaxis=False, hoverinfo="skip",
         )
     )  # fmt: skip
-    figure.update_xaxes(title=unit, zeroline=True)
-    figure.update_yaxes(showgrid=False, type="category")
-    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(10, 24, 64, 44))  # fmt: skip
+    low, high = min(0.0, *values), max(0.0, *values)
+    room = 0.25 * (high - low or 1.0)  # for the figures beside the bars
+    ends = [low - room * (low < 0), high + room / 2 * (high > 0)]
+    return finish(
+        figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(10, 24, 64, 44),
+        xaxis={"title": {"text": unit}, "zeroline": True, "range": ends}, yaxis={"showgrid": False, "type": "category"},
+    )  # fmt: skip
 
 
 def with_and_without(

@@ -95,11 +95,10 @@ def dyad_history(
                 hovertemplate="%{x|%d %b %Y}: %{y:,.3~g}<extra>what happened</extra>",
             )  # fmt: skip
     unit = unit_of(series)
-    figure.update_yaxes(title=unit, rangemode="tozero" if series.source.kind == "count" else "normal")
-    figure.update_xaxes(title=_time_title(series))
     return finish(
-        figure, f"{series.actors[source]} → {series.actors[target]}",
-        subtitle=f"{series.actions[action]}, {unit}" + ("" if fan is None else f"; shaded: {fan.level:.0%} interval"),
+        figure, f"{series.actors[source]} → {series.actors[target]}", xaxis={"title": {"text": _time_title(series)}},
+        yaxis={"title": {"text": unit}, "rangemode": "tozero" if series.source.kind == "count" else "normal"},
+        subtitle=series.actions[action] + ("" if fan is None else f"; shaded: {fan.level:.0%} interval"),
         simulated=series.source.simulated, dark=dark, height=height, margin=(60, 16, 66, 84),
     )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,7 +12,7 @@ import plotly.graph_objects as go
 from trnn_core.charts.blocs import Blocs
 from trnn_core.charts.heatmap import Kind
 from trnn_core.charts.map import MapFrame
-from trnn_core.charts.theme import Palette, colour_at, finish, number, palette, plain
+from trnn_core.charts.theme import Palette, colour_at, finish, number, palette, plain, short
 from trnn_core.errors import TRNNError
 
 STEPS = 7  # widths and colours of edges come in so many classes; each class is one trace
@@ -92,19 +93,17 @@ def network(
             _nodes(actors, positions, radii, activity, drawn, unit, colours, scene),
         ]
     )
-    hidden = {"visible": False, "fixedrange": False}
-    figure.update_xaxes(**hidden, range=[-1.22, 1.22])
-    figure.update_yaxes(**hidden, range=[-1.16, 1.16])
-    note = subtitle or f"the {len(drawn)} strongest relations; thicker and stronger is more {unit}"
-    finish(figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4))
-    figure.update_layout(clickmode="event+select", dragmode="pan", uirevision="network")
-    figure.update_layout(showlegend=scene.blocs is not None, legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False, "title": {"text": "blocs  "}})  # fmt: skip
-    if scene.frame is not None:
-        _draw_degrees(figure, scene.frame, colours)
-    return figure
+    note = subtitle or f"the {len(drawn)} strongest relations; thicker and stronger in colour is more {unit}"
+    return finish(
+        figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4),
+        xaxis={"visible": False, "range": [-1.22, 1.22]}, yaxis={"visible": False, "range": [-1.16, 1.16]},
+        clickmode="event+select", dragmode="pan", uirevision="network", showlegend=scene.blocs is not None,
+        legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False, "title": {"text": "blocs  "}},
+        **({} if scene.frame is None else _degrees(scene.frame, colours)),
+    )  # fmt: skip
 
 
-def _draw_degrees(figure: go.Figure, frame: MapFrame, colours: Palette) -> None:
+def _degrees(frame: MapFrame, colours: Palette) -> dict[str, Any]:
     """Meridians and parallels, faintly, with their degrees at the edge."""
     line = {"color": colours.grid, "width": 1}
     shapes, notes = [], []
@@ -115,15 +114,20 @@ def _draw_degrees(figure: go.Figure, frame: MapFrame, colours: Palette) -> None:
         shapes.append({"type": "line", "x0": -1.2, "x1": 1.2, "y0": y, "y1": y, "line": line, "layer": "below"})
         notes.append({"x": -1.2, "y": y, "text": name, "xanchor": "left"})
     font = {"size": 10, "color": colours.faint}
-    figure.update_layout(shapes=shapes, annotations=[{**n, "showarrow": False, "font": font} for n in notes])
+    return {"shapes": shapes, "annotations": [{**n, "showarrow": False, "font": font} for n in notes]}
 
 
-def _legend(blocs: Blocs | None, colours: Palette) -> list[go.Scatter]:
+def _scatter(**parts: Any) -> dict[str, Any]:
+    """A trace that plotly looks through once, with its figure."""
+    return {"type": "scatter", **parts}
+
+
+def _legend(blocs: Blocs | None, colours: Palette) -> list[dict[str, Any]]:
     """A dot and a name per bloc; nothing is drawn in the picture itself."""
     if blocs is None:
         return []
     return [
-        go.Scatter(x=[None], y=[None], mode="markers", name=plain(name), showlegend=True, marker={"size": 11, "color": colours.lines[b % len(colours.lines)]})
+        _scatter(x=[None], y=[None], mode="markers", name=plain(name), showlegend=True, marker={"size": 11, "color": colours.lines[b % len(colours.lines)]})
         for b, name in enumerate(blocs.names)
     ]  # fmt: skip
 
@@ -152,7 +156,7 @@ def _classes(edges: list[Edge]) -> tuple[np.ndarray, np.ndarray]:
 
 def _arrows(
     edges: list[Edge], positions: np.ndarray, radii: np.ndarray, kind: Kind, colours: Palette, height: int
-) -> list[go.Scatter]:
+) -> list[dict[str, Any]]:
     """Faint first, strong last, so that the strong lie on top. One line trace per class and one trace of all heads:
     what a browser has to draw again at every change of a control."""
     if not edges:
@@ -177,7 +181,7 @@ def _arrows(
     marker = {"symbol": "triangle-up", "size": sizes, "angle": angles, "color": shades, "line": {"width": 0}}
     return [
         *traces,
-        go.Scatter(x=heads[:, 0], y=heads[:, 1], mode="markers", hoverinfo="skip", showlegend=False, marker=marker),
+        _scatter(x=heads[:, 0], y=heads[:, 1], mode="markers", hoverinfo="skip", showlegend=False, marker=marker),
     ]
 
 
@@ -192,17 +196,17 @@ def _shade(level: int, sign: float, kind: Kind, colours: Palette, least: float) 
     return f"rgba{colour[3:-1]},{least + (0.97 - least) * share:.2f})"
 
 
-def _lines(path: np.ndarray, level: int, sign: float, kind: Kind, colours: Palette) -> go.Scatter:
+def _lines(path: np.ndarray, level: int, sign: float, kind: Kind, colours: Palette) -> dict[str, Any]:
     shown = np.round(path, 4)
     width = round(0.7 + 4.3 * ((level + 1) / STEPS) ** 1.4, 2)
     line = {"width": width, "color": _shade(level, sign, kind, colours, 0.45)}
-    return go.Scatter(x=shown[:, 0], y=shown[:, 1], mode="lines", hoverinfo="skip", showlegend=False, line=line)
+    return _scatter(x=shown[:, 0], y=shown[:, 1], mode="lines", hoverinfo="skip", showlegend=False, line=line)
 
 
-def _handles(edges: list[Edge], positions: np.ndarray, actors: Sequence[str], kind: Kind, unit: str) -> go.Scatter:
+def _handles(edges: list[Edge], positions: np.ndarray, actors: Sequence[str], kind: Kind, unit: str) -> dict[str, Any]:
     """Unseen markers in the middle of each arrow: what the mouse meets."""
     middles = np.array([_curve(positions[e.source], positions[e.target], 3)[1] for e in edges]).reshape(-1, 2)
-    return go.Scatter(
+    return _scatter(
         x=middles[:, 0],
         y=middles[:, 1],
         mode="markers",
@@ -219,6 +223,11 @@ def _handles(edges: list[Edge], positions: np.ndarray, actors: Sequence[str], ki
     )
 
 
+def _side(name: str, x: float) -> str:
+    """Above its node; a long name at the edge leans inwards, else it would be cut."""
+    return "top center" if abs(x) < 0.85 or len(name) < 15 else "top right" if x < 0 else "top left"
+
+
 def _nodes(
     actors: Sequence[str],
     positions: np.ndarray,
@@ -228,7 +237,7 @@ def _nodes(
     unit: str,
     colours: Palette,
     scene: Scene,
-) -> go.Scatter:
+) -> dict[str, Any]:
     n = len(actors)
     busy = {e.source for e in edges} | {e.target for e in edges}
     labelled = [i not in scene.hidden and (i in busy or n <= 60) for i in range(n)]
@@ -245,13 +254,13 @@ def _nodes(
         "shadow": f"0 0 3px {colours.ground}, 0 0 4px {colours.ground}",
     }
     bloc = ["" if scene.blocs is None else f"<br>bloc {plain(scene.blocs.names[b])}" for b in (scene.blocs.of if scene.blocs else [0] * n)]  # fmt: skip
-    return go.Scatter(
+    return _scatter(
         x=positions[:, 0],
         y=positions[:, 1],
         mode="markers+text",
         hoverinfo="text",
-        text=[plain(a) if seen else "" for a, seen in zip(actors, labelled, strict=True)],
-        textposition="top center",
+        text=[plain(short(a)) if seen else "" for a, seen in zip(actors, labelled, strict=True)],
+        textposition=[_side(short(a), x) for a, x in zip(actors, positions[:, 0], strict=True)],
         textfont=font,
         hovertext=[
             "" if i in scene.hidden else f"<b>{plain(a)}</b><br>{number(activity[i])} {plain(unit)}, sent and received{bloc[i]}"

@@ -6,7 +6,9 @@ Changes use one symmetric scale, blue for less and vermilion for more, with the 
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -95,6 +97,11 @@ def plain(text: str) -> str:
     return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def short(name: str, length: int = 22) -> str:
+    """A name for a label; the whole of it is told where the pointer is."""
+    return name if len(name) <= length else name[: length - 1] + "…"
+
+
 def number(x: float, signed: bool = False) -> str:
     """A figure for a label: short, no false precision.
 
@@ -157,6 +164,22 @@ def _template(colours: Palette) -> go.layout.Template:
 TEMPLATES = {False: _template(LIGHT), True: _template(DARK)}
 
 
+def wrap(text: str, width: int = 60) -> list[str]:
+    """Lines that a phone can show, broken between its parts where that is possible.
+
+    >>> wrap("SIMULATED data · week of 2014-07-03 · 60 strongest relations · thicker: more")
+    ['SIMULATED data · week of 2014-07-03', '60 strongest relations · thicker: more']
+    """
+    lines = [""]
+    for part in text.split(" · "):
+        joined = f"{lines[-1]} · {part}" if lines[-1] else part
+        if len(joined) <= width:
+            lines[-1] = joined
+        else:
+            lines = [*filter(None, lines), *textwrap.wrap(part, width)]
+    return lines
+
+
 def finish(
     figure: go.Figure,
     title: str,
@@ -166,20 +189,31 @@ def finish(
     dark: bool = False,
     height: int = 460,
     margin: tuple[int, int, int, int] = (60, 20, 64, 50),
+    wide: bool = False,
+    **layout: Any,
 ) -> go.Figure:
-    """Title, mark for simulated data, fonts and grounds: the same on every chart. Margin: left, right, top, bottom."""
+    """Title, mark for simulated data, fonts and grounds: the same on every chart. Margin: left, right, top, bottom.
+
+    wide: unreadable on a phone unless it may be wider than the screen.
+    All in one step, with what else the layout needs: update_layout takes plotly ten milliseconds.
+    """
     if not title:
         raise TRNNError("Every chart needs a title.")
-    note = " · ".join(part for part in ("SIMULATED data" if simulated else "", plain(subtitle)) if part)
+    note = wrap(" · ".join(part for part in ("SIMULATED data" if simulated else "", subtitle) if part))
     left, right, top, bottom = margin
-    figure.layout.template = TEMPLATES[dark]
-    figure.update_layout(
-        title={"text": f"<b>{plain(title)}</b>", "subtitle": {"text": note}},
-        height=height,
-        margin={"l": left, "r": right, "t": top, "b": bottom},
-        legend_y=-50 / max(height - top - bottom, 100),
-        meta={"simulated": simulated},
-    )
+    more = 17 * (len(note) - 1)  # pixels of further lines
+    height, top = height + more, top + more
+    old = figure.layout.to_plotly_json()
+    figure.layout = {
+        **old,
+        "template": TEMPLATES[dark],
+        "title": {"text": f"<b>{plain(title)}</b>", "subtitle": {"text": "<br>".join(map(plain, note))}},
+        "height": height,
+        "margin": {"l": left, "r": right, "t": top, "b": bottom},
+        "legend": {**old.get("legend", {}), "y": -50 / max(height - top - bottom, 100)},
+        "meta": {"simulated": simulated, "wide": wide},
+        **layout,
+    }
     return figure
 
 

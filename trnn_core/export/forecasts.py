@@ -114,11 +114,16 @@ class RunForecast:
 
     def largest(self, step: int = 0, n: int = 10, *, falls: bool = False, action: str | None = None) -> pd.DataFrame:
         """The n largest expected rises (or falls), largest first; cells without any are left out."""
-        table = self.table(step)
-        if action is not None:
-            table = table[table["action"] == action]
+        kept = slice(None) if action is None else slice(self.actions.index(action), self.actions.index(action) + 1)
+        table = self._of(kept).table(step)
         table = table[table["change"] < 0] if falls else table[table["change"] > 0]
         return table.sort_values("change", ascending=falls, kind="stable").head(n).reset_index(drop=True)
+
+    def _of(self, kept: slice) -> RunForecast:
+        """Some of the actions: a table of them is made in a fraction of the time."""
+        arrays = {part: getattr(self, part)[..., kept] for part in ("mean", "lower", "upper", "last_values")}
+        happened = None if self.happened is None else self.happened[..., kept]
+        return replace(self, actions=self.actions[kept], happened=happened, **arrays)
 
     def headlines(self, step: int = 0) -> list[str]:
         """The largest expected rise and fall, where there are any, in words.

@@ -58,7 +58,7 @@ def expected_network(material: Material, action: int, step: int = 0) -> Chart:
     figure = network(
         matrix, forecast.actors, material.positions, f"Expected {name}", edges=edges, unit=material.unit,
         simulated=material.simulated, height=600,
-        subtitle=f"{when(material, step)} · {len(edges)} strongest relations · thicker and darker: more",
+        subtitle=f"{when(material, step)} · {len(edges)} strongest relations · thicker, stronger colour: more",
     )  # fmt: skip
     return Chart(figure, f"forecast-network-{slug(name)}", f"Network of the {len(edges)} strongest expected relations, {name}")  # fmt: skip
 

@@ -164,7 +164,7 @@ def say_unusual(found: Unusual, period: str) -> str:
     if not len(flagged):
         return f"No {period} stands out from its past ({measure}); the largest surprise is {found.surprise.max():.1f}, {found.dates[int(found.surprise.argmax())]}."  # fmt: skip
     named = ", ".join(found.dates[t] for t in flagged[:5])
-    said = f"{len(flagged)} of {len(found.dates)} {period}s stand out from their past ({measure}): {named}{' and others' if len(flagged) > 5 else ''}."  # fmt: skip
+    said = f"{len(flagged)} of {len(found.dates)} {period}s {'stands out from its' if len(flagged) == 1 else 'stand out from their'} past ({measure}): {named}{' and others' if len(flagged) > 5 else ''}."  # fmt: skip
     for a, b in found.stretches[-2:]:
         said += f" {found.dates[a]} to {found.dates[b]} is a stretch: its mean surprise over {STRETCH_WEEKS} {period}s reaches {STRETCH:g}."
     return said

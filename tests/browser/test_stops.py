@@ -1,0 +1,59 @@
+"""Ending things in the middle, and what is said when something breaks: in a real browser on a real server."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+from playwright.sync_api import Page
+
+from scripts.serve import Server
+from tests.browser.test_import import own_csv, upload
+from tests.browser.test_stories import settled, until
+from trnn_core.training.files import write_sealed
+from trnn_core.training.store import RunStore
+from trnn_core.training.tasks import list_tasks
+
+
+def test_an_import_can_be_stopped_and_begun_again(page: Page, server: Server) -> None:
+    upload(page, server, "far too many rows.csv", own_csv(weeks=4000))
+    again = page.get_by_role("button", name="Import", exact=True)
+    again.click()
+    page.get_by_role("button", name="Stop the import").click()
+    page.get_by_text("The import was stopped; nothing was kept.").wait_for()
+    settled(page)
+    assert list_tasks(RunStore(server.runs), "import")[0].status().state == "stopped"
+    assert not (server.data / "far too many rows.npz").exists()
+    assert again.is_enabled()
+
+
+def test_a_recommended_training_can_be_paused_resumed_and_cancelled(page: Page, server: Server) -> None:
+    page.goto(f"{server.url}/Train?preset=recommended")
+    page.get_by_role("button", name="Start training").wait_for()
+    settled(page)
+    page.get_by_role("button", name="Start training").click()
+    page.get_by_role("button", name="Pause").click()
+    run = RunStore(server.runs).runs()[0]
+    until(lambda: run.status().state == "paused")
+    page.get_by_role("button", name="Resume").click()
+    until(lambda: run.status().is_live)
+    page.get_by_role("button", name="Cancel").click()
+    until(lambda: run.status().state == "cancelled")
+    page.get_by_role("button", name="Resume").wait_for()
+    assert run.forecast() is None and run.verify() == []
+
+
+def test_a_failure_inside_a_page_is_a_sentence_with_a_reference_that_is_in_the_log(page: Page, server: Server) -> None:
+    runs = server.runs
+    shutil.copytree(runs / "first", runs / "odd")
+    write_sealed(runs / "odd" / "summary.json", {"test": {"skill": "not a number", "n_origins": 1}})
+    page.goto(f"{server.url}/Forecast?run=odd")
+    page.get_by_text("Something went wrong on this page. Reload the page to try again").wait_for()
+    page.get_by_text("Details", exact=True).click()
+    told = page.get_by_text("Reference").inner_text()
+    shutil.rmtree(runs / "odd")
+    assert "Traceback" not in page.locator("[data-testid=stMain]").inner_text()
+    found = re.search(r"Reference (\w{8})", told)
+    assert found and f"reference {found[1]}" in server.log()
+    page.get_by_role("link", name="Home").click()  # the way on is still there
+    page.locator(".stPlotlyChart").first.wait_for()
