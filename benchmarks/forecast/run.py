@@ -1,6 +1,7 @@
 """Backtest every model on every real series at hand and write the tables of docs/results.md.
 
     python benchmarks/forecast/run.py [--data ../shared/data] [--series x,y] [--parts models,steps,ablations] [--workers 2]
+    python benchmarks/forecast/run.py --again        # scores everything once more and compares, changing no table
 
 Three parts per series: all models one step ahead; some of them 1..8 steps ahead; the recommended model with parts taken
 away. Each writes <series>.<part>.leaderboard.csv, .calibration.csv and .json beside this file, and docs/results.md is made
@@ -30,6 +31,7 @@ from trnn_core.evaluation.ablations import ABLATIONS  # noqa: E402
 from trnn_core.evaluation.backtest import backtest  # noqa: E402
 from trnn_core.evaluation.forecasters import describe, names  # noqa: E402
 from trnn_core.evaluation.protocol import Protocol  # noqa: E402
+from trnn_core.evaluation.results import BacktestResult  # noqa: E402
 
 SERIES = ("icews0515_weekly_hoff25_quad", "icews2018_19_daily_hoff25_quad", "keds_levant_weekly_16_quad")
 PARTS = {  # models and how many steps ahead
@@ -37,6 +39,8 @@ PARTS = {  # models and how many steps ahead
     "ablations": (("recommended", "relational_ar", *(f"trnn_core.evaluation.ablations:{a}" for a in ABLATIONS)), 1),
     "steps": (("recommended", "relational_ar", "ewma", "persistence"), 8),
 }
+AGAIN = HERE / "again" / "differences.json"
+LOSSES = ["mse", "mae", "crps", "log_score", "mse_count", "crps_count"]
 COLUMNS = {
     "model": "model", "mse": "MSE", "mae": "MAE", "r2": "R2", "mse_skill_persistence": "MSE skill over persistence",
     "mse_skill_best": "over best baseline", "p_mse": "p", "crps": "CRPS", "crps_skill_best": "over best baseline ",
@@ -53,19 +57,24 @@ def main() -> None:
     parser.add_argument("--series", default=",".join(SERIES), help="some of the series only")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--page-only", action="store_true", help="write docs/results.md from the tables that are there")
+    parser.add_argument(
+        "--again", action="store_true", help="score once more from nothing, and compare with the tables"
+    )
     args = parser.parse_args()
     for part in [] if args.page_only else args.parts.split(","):
         for name in args.series.split(","):
             if not (args.data / f"{name}.npz").exists():
                 print(f"{name}: not here, left out (looked in {args.data})")
                 continue
-            score(name, part, args)
+            (compare if args.again else score)(name, part, args)
             write_page()
     write_page()
 
 
-def score(name: str, part: str, args: argparse.Namespace) -> None:
-    """One part of one series: backtest, print, write the two tables and the protocol."""
+def run(
+    name: str, part: str, args: argparse.Namespace, store: str
+) -> tuple[BacktestResult, pd.DataFrame, pd.DataFrame]:
+    """One part of one series: the backtest, its leaderboards and its calibration."""
     series, started = read_npz(args.data / f"{name}.npz"), time.perf_counter()
     models, horizon = PARTS[part]
     result = backtest(
@@ -73,7 +82,7 @@ def score(name: str, part: str, args: argparse.Namespace) -> None:
         models,
         Protocol(horizon=horizon),
         workers=args.workers,
-        store=ROOT / "build" / "forecast" / name,
+        store=ROOT / "build" / store / name,
         progress=lambda done, total, what: print(
             f"  {name}, {part}: {done}/{total} {what} ({time.perf_counter() - started:.0f} s)", flush=True
         ),
@@ -82,6 +91,30 @@ def score(name: str, part: str, args: argparse.Namespace) -> None:
     calibration = result.calibration()
     for frame in (boards, calibration):
         frame["model"] = frame["model"].str.rpartition(":")[2]
+    return result, boards, calibration
+
+
+def compare(name: str, part: str, args: argparse.Namespace) -> None:
+    """Score once more; keep the largest difference of any loss from the table that is there."""
+    old, about = (HERE / f"{name}.{part}{end}" for end in (".leaderboard.csv", ".json"))
+    if not old.exists():
+        print(f"{name}, {part}: no table to compare with")
+        return
+    _, boards, _ = run(name, part, args, "again")
+    both = pd.read_csv(old).merge(boards, on=["model", "horizon"], suffixes=("", " again"), validate="one_to_one")
+    apart = pd.concat([(both[f"{c} again"] / both[c] - 1).abs() for c in LOSSES], axis=1, keys=LOSSES)
+    row = {
+        "rows": len(both), "of": len(boards), "largest": float(apart.to_numpy().max()), "model": str(both.model[apart.max(axis=1).idxmax()]),
+        "first": json.loads(about.read_text(encoding="utf-8"))["commit"], "second": commit(),
+    }  # fmt: skip
+    print(name, part, row)
+    known = json.loads(AGAIN.read_text(encoding="utf-8")) if AGAIN.exists() else {}
+    AGAIN.write_text(json.dumps(known | {f"{name}, {part}": row}, indent=1) + "\n", encoding="utf-8")
+
+
+def score(name: str, part: str, args: argparse.Namespace) -> None:
+    """One part of one series: backtest, print, write the two tables and the protocol."""
+    result, boards, calibration = run(name, part, args, "forecast")
     stem = f"{name}.{part}"
     boards.to_csv(HERE / f"{stem}.leaderboard.csv", index=False, float_format="%.6g", lineterminator="\n")
     calibration.to_csv(HERE / f"{stem}.calibration.csv", index=False, float_format="%.4f", lineterminator="\n")
@@ -112,8 +145,20 @@ def write_page() -> None:
     known = {m for a in abouts.values() for m in a["models"]}
     words = [f"- `{m}`: {describe(m)}" for m in names() if m in known]
     words += [f"- `{m}`: the recommended model, but {w}" for m, w in ABLATIONS.items() if m in known]
+    parts += repeated()
     parts.append("## The models in words\n\n" + "\n".join(words))
     (ROOT / "docs" / "results.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def repeated() -> list[str]:
+    """What scoring everything a second time has changed."""
+    if not AGAIN.exists():
+        return []
+    rows = json.loads(AGAIN.read_text(encoding="utf-8"))
+    lines = ["## Run again", "", "`python benchmarks/forecast/run.py --again` scores from nothing a second time; largest relative difference of any of: " + ", ".join(LOSSES) + ". The tables keep six digits, so that 5e-06 is rounding.", ""]  # fmt: skip
+    lines += ["| series, part | rows compared | largest difference | in model | commit of the table | of the second run |", "|---|---|---|---|---|---|"]  # fmt: skip
+    lines += [f"| {name} | {r['rows']} of {r['of']} | {r['largest']:.1e} | {r['model']} | `{r['first']}` | `{r['second']}` |" for name, r in sorted(rows.items())]  # fmt: skip
+    return ["\n".join(lines)]
 
 
 def section(name: str) -> str:

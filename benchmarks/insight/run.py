@@ -1,6 +1,7 @@
 """Is what the network says about influence true? On simulated sets, where it is known; and how fast are the answers.
 
-    python benchmarks/insight/run.py [--quick] [--seeds 0,1,2,3] [--epochs 20]
+    python benchmarks/insight/run.py [--quick] [--seeds 4,5] [--epochs 20]
+    python benchmarks/insight/run.py --answers        # measures the answers anew, keeps the rest
 
 Writes results.md (and results.csv) beside this file:
   recovery   correlation of the recovered with the true influence, over all entries and off the diagonal, by the network's
@@ -9,7 +10,8 @@ Writes results.md (and results.csv) beside this file:
   spread     a push of 20 events: mean answer on true ties against other relations, one week later
   answers    completeness of attributions, and the time from the question to the answer in a warm process
 The network of the threshold world reads counts and their logarithm over a window of one week: chosen by validation loss
-among windows of 1 and 3 weeks and both inputs, on seed 0, before the other seeds were looked at.
+among windows of 1 and 3 weeks and both inputs, on seed 0. While the measure of influence was worked out, seeds 0 to 3 were
+in view; 4 and 5 were not looked at before, so they are the ones reported.
 """
 
 from __future__ import annotations
@@ -203,11 +205,17 @@ def write(rows: list[dict[str, Any]], times: list[tuple[str, float]], command: s
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one seed, 10 epochs")
-    parser.add_argument("--seeds", default="0,1,2,3")
+    parser.add_argument("--seeds", default="4,5")
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--worlds", default="linear,threshold")
+    parser.add_argument("--answers", action="store_true", help="only how fast the answers are")
     args = parser.parse_args()
     torch.set_num_threads(1)
+    if args.answers:
+        with (HERE / "results.csv").open(newline="") as file:
+            kept = [{k: v if k == "world" else float(v) if "." in v else int(v) for k, v in row.items()} for row in csv.DictReader(file)]  # fmt: skip
+        write(kept, timings(8) + round_trips(3), "python benchmarks/insight/run.py")
+        return 0
     seeds = [0] if args.quick else [int(s) for s in args.seeds.split(",")]
     rows: list[dict[str, Any]] = []
     command = f"python benchmarks/insight/run.py{' ' if len(sys.argv) > 1 else ''}{' '.join(sys.argv[1:])}"
