@@ -109,4 +109,5 @@ def test_every_tensor_of_a_training_follows_the_network(
         np.testing.assert_allclose(losses(far.history), losses(near.history), rtol=1e-5 if precision == "float32" else CLOSE)  # fmt: skip
         there = far.learner.forecaster().forecast(small_series, 2)
     here = near.learner.forecaster().forecast(small_series, 2)
-    np.testing.assert_allclose(there.mean, here.mean, rtol=1e-3)
+    # The processor's tanh is NumPy's and the card's is torch's: the last digit differs, and an expected 0.007 events shows it.
+    np.testing.assert_allclose(there.mean, here.mean, rtol=1e-3, atol=1e-4)
