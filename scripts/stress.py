@@ -100,7 +100,7 @@ def run_rows(
 def other_long_tests(key: str, which: str, words: str) -> Result:
     """What the other parts have marked as slow; their own words in the output."""
     begun = time.monotonic()
-    command = [sys.executable, "-m", "pytest", "-m", f"slow and not stress and {which}", "-q", "--timeout", "1200"]
+    command = [sys.executable, "-m", "pytest", "-m", f"slow and not stress and {which}", "--timeout", "1200"]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False)  # fmt: skip
     tail = done.stdout.strip().splitlines()[-1:] or ["no output"]
     counts = {word: n for n, word in re.findall(r"(\d+) (passed|skipped)", tail[0])}
