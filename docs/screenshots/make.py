@@ -24,6 +24,8 @@ VIEWS = {  # besides each page as it opens
     "forecast-map": "/Forecast?layout=By+geography&colours=By+bloc",
     "data-add": "/Data?do=Add+data",
 }
+DRAWN = """() => !document.querySelector('[data-testid=stSkeleton]')
+  && [...document.querySelectorAll('.stPlotlyChart')].every(chart => chart.querySelector('.main-svg'))"""
 SIZES = {"1440": (1440, 900), "1280": (1280, 720), "1920": (1920, 1080), "phone": (390, 844)}
 
 
@@ -61,7 +63,8 @@ def take(page: Page, url: str, target: Path) -> None:
     page.goto(url)
     page.locator("[data-testid=stMainBlockContainer] [data-testid=stVerticalBlock]").first.wait_for(timeout=60_000)
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
-    page.wait_for_timeout(3000)  # charts are drawn after the script has ended
+    page.wait_for_function(DRAWN, timeout=60_000)  # charts are drawn after the script has ended
+    page.wait_for_timeout(2000)
     page.screenshot(path=target)
     print(target.relative_to(ROOT), target.stat().st_size // 1024, "KiB")
     page.close()
