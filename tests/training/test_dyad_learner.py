@@ -85,9 +85,10 @@ def test_kill_9_and_resume_end_with_the_same_bits(done, series, tmp_path):
     _, whole = done
     store, rng = RunStore(tmp_path), np.random.default_rng(0)
     run = store.create(SMALL, series)
+    lasts = whole.status().seconds  # a fast machine must not be done before it is killed
     with Trainers() as trainers:
         kills = 0
-        while kills < 2 and trainers.train(run, rng.uniform(0.3, 1.5), while_saving=kills % 2 == 1) == -9:
+        while kills < 2 and trainers.train(run, lasts * rng.uniform(0.1, 0.6), while_saving=kills % 2 == 1) == -9:
             kills += 1
             assert run.verify() == []
             assert without_seconds(run.history()) == without_seconds(whole.history())[: len(run.history())]

@@ -168,7 +168,7 @@ def wrap(text: str, width: int = 60) -> list[str]:
     """Lines that a phone can show, broken between its parts where that is possible.
 
     >>> wrap("SIMULATED data · week of 2014-07-03 · 60 strongest relations · thicker: more")
-    ['SIMULATED data · week of 2014-07-03', '60 strongest relations · thicker: more']
+    ['SIMULATED data · week of 2014-07-03 · 60 strongest relations', 'thicker: more']
     """
     lines = [""]
     for part in text.split(" · "):
