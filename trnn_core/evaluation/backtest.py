@@ -104,7 +104,8 @@ def _run(
     workers: int | None,
     cluster: str | None,
 ) -> Iterator[tuple[int, BlockScores]]:
-    """Finished tasks as they come."""
+    """Finished tasks as they come. Late fits see the most periods and go first: no long one is left over at the end."""
+    todo = sorted(todo, key=lambda i: tasks[i].origins[0], reverse=True)
     if executor is not None:
         yield from _collect({executor.submit(run_block, series, tasks[i]): i for i in todo})
     elif todo:
