@@ -104,7 +104,7 @@ def compare(name: str, part: str, args: argparse.Namespace) -> None:
     both = pd.read_csv(old).merge(boards, on=["model", "horizon"], suffixes=("", " again"), validate="one_to_one")
     apart = pd.concat([(both[f"{c} again"] / both[c] - 1).abs() for c in LOSSES], axis=1, keys=LOSSES)
     row = {
-        "rows": len(both), "of": len(boards), "largest": float(apart.to_numpy().max()), "model": str(both.model[apart.max(axis=1).idxmax()]),
+        "rows": len(both), "of": len(boards), "largest": float(apart.to_numpy().max()), "recommended": float(apart[both.model == "recommended"].to_numpy().max()), "model": str(both.model[apart.max(axis=1).idxmax()]),
         "first": json.loads(about.read_text(encoding="utf-8"))["commit"], "second": commit(),
     }  # fmt: skip
     print(name, part, row)
@@ -156,8 +156,8 @@ def repeated() -> list[str]:
         return []
     rows = json.loads(AGAIN.read_text(encoding="utf-8"))
     lines = ["## Run again", "", "`python benchmarks/forecast/run.py --again` scores from nothing a second time; largest relative difference of any of: " + ", ".join(LOSSES) + ". The tables keep six digits, so that 5e-06 is rounding.", ""]  # fmt: skip
-    lines += ["| series, part | rows compared | largest difference | in model | commit of the table | of the second run |", "|---|---|---|---|---|---|"]  # fmt: skip
-    lines += [f"| {name} | {r['rows']} of {r['of']} | {r['largest']:.1e} | {r['model']} | `{r['first']}` | `{r['second']}` |" for name, r in sorted(rows.items())]  # fmt: skip
+    lines += ["| series, part | rows compared | largest difference | in model | of `recommended` | commit of the table | of the second run |", "|---|---|---|---|---|---|---|"]  # fmt: skip
+    lines += [f"| {name} | {r['rows']} of {r['of']} | {r['largest']:.1e} | {r['model']} | {r['recommended']:.1e} | `{r['first']}` | `{r['second']}` |" for name, r in sorted(rows.items())]  # fmt: skip
     return ["\n".join(lines)]
 
 

@@ -67,9 +67,11 @@ def main() -> None:
             train(job, args.runs, args.epochs)
     from trnn_core.training.store import RunStore
 
-    store = RunStore(args.runs)
-    there = [(job, store.get(job.name)) for job in JOBS if (args.runs / job.name / "config.json").exists()]
-    sections = [section(job, store, run) for job, run in there if run.history()]
+    store, told = RunStore(args.runs), earlier_sections()
+    for job in JOBS:
+        if (args.runs / job.name / "config.json").exists() and (run := store.get(job.name)).history():
+            told[job.words] = section(job, store, run)
+    sections = [told[job.words] for job in JOBS if job.words in told]
     conclusions = (HERE / "conclusions.md").read_text(encoding="utf-8").strip()
     (HERE / "results.md").write_text("\n\n".join([HEAD, *sections, conclusions]) + "\n", encoding="utf-8")
     print(f"wrote {HERE / 'results.md'} with {len(sections)} runs")
@@ -125,6 +127,14 @@ def section(job: Job, store: Any, run: Any) -> str:
         held = [row["val_loss"] for row in rows]
         lines.append("| validation | " + " | ".join(f"{held[e - 1]:.6f}" for e in marks) + f" | {lowest(held)} |")
     return "\n".join([*lines, "", *errors(store, run, PRINTED[job.case])])
+
+
+def earlier_sections() -> dict[str, str]:
+    """What results.md tells of runs that were made elsewhere, by their words."""
+    path = HERE / "results.md"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    parts = [part.strip() for part in text.split("\n## ")[1:]]
+    return {part.partition("\n")[0]: f"## {part}" for part in parts}
 
 
 def lowest(losses: list[float]) -> str:
