@@ -20,31 +20,36 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from math import log, prod
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
+from pair import Pair, serve  # noqa: E402
+
 INPUT = (25, 25, 4)
 N_WINDOWS, LENGTH, BATCH = 488, 7, 61
 CASES = {"I": ((50, 50, 4), False), "II": ((14, 14, 4), True)}  # hidden shape, loss at every step
 NAMES = {
     "ours": "TensorLSTM (ours)",
+    "pair": "TensorLSTM (ours), two processes of one thread",
     "einsum": "(a) einsum per gate, autograd",
     "tensorly": "(b) TensorLy, autograd",
     "vector": "(c) torch.nn.LSTM",
 }
 
 
-def make_epoch(name: str, case: str) -> Callable[[], None]:
-    """One training epoch of a contender, ready to be called again and again."""
+def make_epoch(name: str, case: str, learn: Callable | None = None) -> Callable[[], None]:
+    """One training epoch of a contender, ready to be called again and again; `learn` stands for `accumulate`."""
     import torch
     from rivals import EinsumLSTM, TensorlyLSTM, VectorLSTM
 
     from trnn_core.models.config import ModelConfig
     from trnn_core.models.network import TensorNetwork
 
+    learn = learn or TensorNetwork.accumulate
     hidden, every = CASES[case]
     weeks = torch.randn(N_WINDOWS + LENGTH, *INPUT, generator=torch.Generator().manual_seed(0))
     torch.manual_seed(0)
@@ -59,7 +64,7 @@ def make_epoch(name: str, case: str) -> Callable[[], None]:
             seen, wanted = weeks[start : start + BATCH + LENGTH - 1], weeks[start + 1 : start + BATCH + LENGTH]
             optimiser.zero_grad()
             if name == "ours":
-                network.accumulate(seen, wanted, LENGTH, every)
+                learn(network, seen, wanted, LENGTH, every)
             else:
                 x = seen.unfold(0, LENGTH, 1).movedim(-1, 1).contiguous()
                 y = wanted.unfold(0, LENGTH, 1).movedim(-1, 1).contiguous() if every else wanted[LENGTH - 1 :]
@@ -118,16 +123,21 @@ def task_speed(case: str, threads: int, repeats: int) -> dict:
     torch.set_num_threads(threads)
     names = ["ours", "einsum", "tensorly"] + (["vector"] if case == "II" else [])
     epochs = {name: make_epoch(name, case) for name in names}
+    if threads == 2:
+        epochs["pair"] = pair = Pair(case)
+        names.append("pair")
     times: dict[str, list[float]] = {name: [] for name in names}
     rates = machine_rates()
     for round_ in range(repeats + 1):
         for name, epoch in epochs.items():
-            for _ in range(4 if name == "ours" else 1):
+            for _ in range(4 if name in ("ours", "pair") else 1):
                 t = time.perf_counter()
                 epoch()
                 if round_:
                     times[name].append(time.perf_counter() - t)
         rates = tuple(map(max, rates, machine_rates()))
+    if threads == 2:
+        pair.close()
     flops, moved = mandatory_work(case)
     limit = flops / rates[0] + moved / rates[1]
     return {
@@ -214,11 +224,12 @@ def report(repeats: int) -> tuple[str, list[list[object]]]:
                 f"| {case} | {n} | {NAMES[name]} | {best:.4f} | {median:.4f} | {ratio:.2f} | {ratio_median:.2f} |"
             )
             rows.append(["speed", case, n, name, best, median, ratio, ratio_median])
-        own = s["best"]["ours"] / s["limit"]
+        away = {name: s["best"][name] / s["limit"] for name in ("ours", "pair") if name in s["best"]}
+        told = f"ours is {away['ours']:.2f} x the limit" + (f", two processes {away['pair']:.2f} x" if n == 2 else "")
         lines.append(
-            f"| {case} | {n} | (d) limit: GEMM at {s['gemm'] / 1e9:.0f} GFLOP/s, copy at {s['copy'] / 1e9:.0f} GB/s | {s['limit']:.4f} | | ours is {own:.2f} x the limit | |"
+            f"| {case} | {n} | (d) limit: GEMM at {s['gemm'] / 1e9:.0f} GFLOP/s, copy at {s['copy'] / 1e9:.0f} GB/s | {s['limit']:.4f} | | {told} | |"
         )
-        rows.append(["limit", case, n, "limit", s["limit"], "", own, ""])
+        rows += [["limit", case, n, name, s["limit"], "", ratio, ""] for name, ratio in away.items()]
     hidden = prod(CASES["I"][0])
     weights = 4 * hidden * (prod(INPUT) + hidden)
     lines += [
@@ -265,7 +276,10 @@ def main() -> None:
             "memory": lambda: task_memory(*rest),
             "growth": lambda: task_growth(int(rest[0])),
         }
-        print(json.dumps(tasks[kind]()))
+        if kind == "pair":
+            serve(partial(make_epoch, "ours", rest[0]))
+        else:
+            print(json.dumps(tasks[kind]()))
         return
     import torch
 

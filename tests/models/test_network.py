@@ -136,8 +136,32 @@ def n_threads(request: pytest.FixtureRequest):
     torch.set_num_threads(before)
 
 
+@pytest.fixture
+def worth_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The small networks of these tests count as large enough for any number of threads."""
+    monkeypatch.setattr(network_module, "TILE_ENTRIES", 1)
+
+
+@pytest.mark.parametrize("n_threads", [4], indirect=True)
+@pytest.mark.parametrize("tile, used", [(1, 4), (34 * 72 // 3, 3), (34 * 72 // 2, 2), (34 * 72, 1), (10**6, 1)])
+def test_a_thread_takes_part_only_where_it_has_a_tile_of_its_own(
+    n_threads: int, tile: int, used: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """34 windows of 4 gates of 3 x 3 x 2: 72 entries each."""
+    monkeypatch.setattr(network_module, "TILE_ENTRIES", tile)
+    network = make_network("lstm", hidden=(3, 3, 2))
+    seen = []
+    hiddens = network._hiddens
+    monkeypatch.setattr(network, "_hiddens", lambda *a: seen.append(torch.get_num_threads()) or hiddens(*a))
+    weeks, targets, _ = make_weeks(network, LENGTH + 33)
+    network.accumulate(weeks, targets, LENGTH)
+    network.windows(weeks, LENGTH)
+    assert set(seen) == {used} and torch.get_num_threads() == n_threads
+
+
 @pytest.mark.parametrize("n_threads", [2, 3], indirect=True)
 @pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.usefixtures("worth_sharing")
 def test_several_threads_give_the_same_sums_and_the_same_bits_each_time(cell: str, n_threads: int) -> None:
     """Torch splits its operations over threads; which thread is first must not show in any sum."""
     network = make_network(cell, num_layers=2)
@@ -152,6 +176,7 @@ def test_several_threads_give_the_same_sums_and_the_same_bits_each_time(cell: st
 
 
 @pytest.mark.parametrize("n_threads", [2], indirect=True)
+@pytest.mark.usefixtures("worth_sharing")
 def test_dropout_follows_its_seed_with_several_threads(n_threads: int) -> None:
     network = make_network(dropout=0.4).train()
     weeks, targets, _ = make_weeks(network, 40)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import ceil, prod
 from typing import Any
 
@@ -95,12 +96,13 @@ class TensorNetwork(nn.Module):
         weeks (W, *input_shape) -> (W - length + 1, *target_shape), or (W - length + 1, length, *target_shape).
         """
         n_windows = check_windows(weeks, length, self.input_shape, self.cell._like())
-        inputs = self.cell.input_products(self.cell.layout.inward(weeks))
-        parts = []
-        for walk in self._tiles(n_windows, length):
-            raws = [self.readout.outward(self._read(H)) for H in self._hiddens(inputs, walk, every_step).unbind(0)]
-            parts.append(torch.stack(raws, dim=1) if every_step else raws[0])
-        return torch.cat(parts)
+        with self._threads(n_windows):
+            inputs = self.cell.input_products(self.cell.layout.inward(weeks))
+            parts = []
+            for walk in self._tiles(n_windows, length):
+                raws = [self.readout.outward(self._read(H)) for H in self._hiddens(inputs, walk, every_step).unbind(0)]
+                parts.append(torch.stack(raws, dim=1) if every_step else raws[0])
+            return torch.cat(parts)
 
     def accumulate(
         self, weeks: Tensor, targets: Tensor, length: int, every_step: bool = False, mask: Tensor | None = None
@@ -115,30 +117,31 @@ class TensorNetwork(nn.Module):
         n_windows = check_windows(weeks, length, self.input_shape, self.cell._like())
         steps = range(length) if every_step else range(length - 1, length)
         self._check_targets(targets, mask, len(weeks), steps.start)
-        inputs = self.cell.input_products(self.cell.layout.inward(weeks))
-        # The products are a leaf that asks for its gradient, so that the sweep goes back even where W is held fixed.
-        products = inputs.detach().requires_grad_(inputs.requires_grad)
-        targets = self.readout.inward(targets)
-        counts = None if mask is None else self.readout.inward(mask)
-        scale = 1 / max(_n_entries(targets if counts is None else counts, steps, n_windows), 1)
-        if self._is_plain and counts is not None:
-            counts = counts.to(targets.dtype)
-        parameters = [p for p in self.parameters() if p.requires_grad]
-        leaves = [*parameters, products] if products.requires_grad else parameters
+        with self._threads(n_windows):
+            inputs = self.cell.input_products(self.cell.layout.inward(weeks))
+            # The products are a leaf that asks for its gradient, so that the sweep goes back even where W is held fixed.
+            products = inputs.detach().requires_grad_(inputs.requires_grad)
+            targets = self.readout.inward(targets)
+            counts = None if mask is None else self.readout.inward(mask)
+            scale = 1 / max(_n_entries(targets if counts is None else counts, steps, n_windows), 1)
+            if self._is_plain and counts is not None:
+                counts = counts.to(targets.dtype)
+            parameters = [p for p in self.parameters() if p.requires_grad]
+            leaves = [*parameters, products] if products.requires_grad else parameters
 
-        total, sink = weeks.new_zeros(()), torch.zeros_like(products)
-        grads: list[Tensor | None] = [None] * len(leaves)
-        for walk in self._tiles(n_windows, length):
-            hiddens = self._hiddens(products, walk._replace(sink=sink), every_step)
-            part = self._loss(hiddens, Wanted(targets, counts, steps, walk.start, scale))
-            grads = list(map(plus, grads, torch.autograd.grad(part, leaves, allow_unused=True)))
-            total += part.detach()
-        if inputs.requires_grad:
-            inputs.backward(sink)
-        for parameter, grad in zip(parameters, grads, strict=False):  # the last leaf is `products`
-            if grad is not None:  # optimisers walk through memory: a gradient must lie as its parameter does
-                parameter.grad = plus(parameter.grad, grad.contiguous())
-        return total
+            total, sink = weeks.new_zeros(()), torch.zeros_like(products)
+            grads: list[Tensor | None] = [None] * len(leaves)
+            for walk in self._tiles(n_windows, length):
+                hiddens = self._hiddens(products, walk._replace(sink=sink), every_step)
+                part = self._loss(hiddens, Wanted(targets, counts, steps, walk.start, scale))
+                grads = list(map(plus, grads, torch.autograd.grad(part, leaves, allow_unused=True)))
+                total += part.detach()
+            if inputs.requires_grad:
+                inputs.backward(sink)
+            for parameter, grad in zip(parameters, grads, strict=False):  # the last leaf is `products`
+                if grad is not None:  # optimisers walk through memory: a gradient must lie as its parameter does
+                    parameter.grad = plus(parameter.grad, grad.contiguous())
+            return total
 
     def _check_targets(self, targets: Tensor, mask: Tensor | None, n_weeks: int, first: int) -> None:
         check_weeks(targets, "targets", self.target_shape, self.cell._like(), n_weeks)
@@ -149,13 +152,28 @@ class TensorNetwork(nn.Module):
         counted = torch.cat([torch.zeros_like(targets[:first]), targets[first:]])  # no window ends before `first`
         check_finite(counted, "targets", ("week",))
 
+    @contextmanager
+    def _threads(self, n_windows: int) -> Iterator[None]:
+        """No more threads than have a tile's worth of work in one step: sharing less takes longer than doing it alone."""
+        before = torch.get_num_threads()
+        torch.set_num_threads(min(before, max(1, n_windows * self._step_entries // TILE_ENTRIES)))
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+    @property
+    def _step_entries(self) -> int:
+        """Entries of all gates of one window in one step."""
+        return len(self.cell.gates) * prod(self.config.hidden_shape)
+
     def _tiles(self, n_windows: int, length: int) -> list[Walk]:
         """Walks over a few windows at a time: as many as keep one step's gates in the caches of the threads at work.
 
         A graphics card works on all of them at once.
         """
-        entries = len(self.cell.gates) * prod(self.config.hidden_shape)
-        size = max(4, torch.get_num_threads() * TILE_ENTRIES // entries) if self.device.type == "cpu" else n_windows
+        n_fitting = max(4, torch.get_num_threads() * TILE_ENTRIES // self._step_entries)
+        size = n_fitting if self.device.type == "cpu" else n_windows
         size = ceil(n_windows / ceil(n_windows / size))  # tiles of about the same size
         starts = range(0, n_windows, size)
         return [Walk(length, min(size, n_windows - s), hop=1, start=s) for s in starts]

@@ -41,7 +41,7 @@ class SharedLearner(TensorLearner):
         mine = own_windows(batch, own_share(batch.n_windows, self.group.rank, self.group.size))
         n = mine.n_cells if mine is not None else 0
         loss, learnt = self.shared(mine if n else None)
-        told = self.group.sums(torch.tensor([float(loss) * n, n, *learnt], dtype=torch.float64))
+        told = self.group.sums(torch.tensor([loss.item() * n, n, *learnt], dtype=torch.float64))
         total = round(float(told[1]))
         weight = n * self.group.size / max(total, 1)  # DDP takes the mean; each process counts by its cells
         (weight * loss).backward()
