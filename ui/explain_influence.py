@@ -10,12 +10,14 @@ from trnn_core.charts.insight import influence_matrix
 from trnn_core.charts.network import network, strongest
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import PARTS, Influence, InfluenceSet
-from trnn_core.insight.library import stored_influence
-from trnn_core.insight.words import say_tie, ties
-from trnn_core.training.runs import Run
-from ui.explain import ask, begin, download_table, wait_for
+from trnn_core.insight.library import stored_influence, weights_of
+from trnn_core.insight.words import say_check, say_tie, ties
+from trnn_core.training.runs import ENDED, Run
+from trnn_core.training.tasks import Task, find_task, list_tasks
+from ui.explain import ask, begin, download_table
+from ui.guard import guard
 from ui.page import is_dark, show
-from ui.store import order, positions
+from ui.store import order, positions, run_store
 from ui.words import duration, escape
 
 PART_WORDS = {"sender": "Sending", "receiver": "Receiving", "action": "Actions"}
@@ -70,7 +72,7 @@ def influence_tab(run: Run, series: RelationalSeries) -> None:
         f"{alike}{len(solid)} of {len(table)} ties are three standard errors or more from zero; the others are grey. "
         f"Errors: {found.stability}. Left: {found.jacobian.method}. 1 is as strong as a country's own continuation."
     )
-    check_by_training(run, found)
+    check_by_training(run, found, part)
     with st.expander("All ties as a table"):
         st.dataframe(table, hide_index=True, column_config=columns(part))
     download_table(table, f"influence-{part}-{run.run_id}", series, "influence")
@@ -99,23 +101,49 @@ def draw(
     show(figure, f"influence-{key}", f"{title}, {way}", file=f"influence-{part}-{key}")
 
 
-def check_by_training(run: Run, found: InfluenceSet) -> None:
+def check_by_training(run: Run, found: InfluenceSet, part: str) -> None:
     """An honest check costs three trainings: offered, not imposed."""
     if found.retrained:
-        st.success(f"Checked by {found.retrained} further trainings, each without another third of the weeks.", icon=":material/verified:")  # fmt: skip
+        st.success(say_check(found, part), icon=":material/verified:")
         return
+    if run.status().state not in ENDED:
+        return
+    asked = {"question": "retrain", "weights": weights_of(run)}
+    last = next((t for t in list_tasks(run_store(), "influence", run.run_id) if t.arguments == asked), None)
+    if last is not None and last.status().is_live:
+        st.fragment(_at_work, run_every=1.0, key=f"live-{last.task_id}")(last.task_id)
+        return
+    if last is not None and last.status().state in ("failed", "stopped", "interrupted"):
+        st.warning(escape(f"The last check did not finish. {last.status().message}"), icon=":material/info:")
     seconds = 3 * run.status().seconds
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button(
             "Check by training three more", icon=":material/model_training:", key="retrain",
             help=f"Trains three more networks by the same recipe, each without another third of the weeks, and greys out what does not come back. About {duration(max(seconds, 5.0))}.",
         ):  # fmt: skip
-            st.session_state["retrain-run"] = run.run_id
+            begin(run, "retrain", kind="influence")
+            st.rerun()
         st.caption("So far no network was trained again: a tie that looks solid may still depend on this one training.")
-    if st.session_state.get("retrain-run") == run.run_id:
-        wait_for(begin(run, "retrain", kind="influence"))
-        st.session_state.pop("retrain-run", None)
-        st.rerun()
+
+
+def _stop(task: Task) -> None:
+    task.stop()
+
+
+def _at_work(task_id: str) -> None:
+    """How far the check is, looked at once a second; it goes on when the page is closed."""
+    with guard():
+        task = find_task(run_store(), task_id)
+        status = task.status()
+        if status.is_live:
+            left = f", about {duration(status.eta_seconds)} left" if status.eta_seconds is not None else ""
+            st.progress(
+                status.done, f"Checking: {escape(status.message.rstrip('.'))}{left}. The page can be left meanwhile."
+            )
+            asked = (task.folder / "request.json").exists()
+            st.button("Stopping ..." if asked else "Stop", key="stop-retrain", icon=":material/stop:", disabled=asked, on_click=_stop, args=(task,), help="Ends the check; nothing of it is kept.")  # fmt: skip
+        else:
+            st.rerun()
 
 
 def columns(part: str) -> dict:
