@@ -58,14 +58,18 @@ def influence_tab(run: Run, series: RelationalSeries) -> None:
     beside = found.modes if other == "Mode matrices" and found.modes is not None else found.regression
     p = PARTS.index(part)
     left, right = st.columns(2, gap="medium")
+    largest = max(largest_of(way.parts()[p]) for way in (found.jacobian, beside))  # one scale for both
     with left:
-        draw(found, found.jacobian, part, series, drawn == "Graph", "The network: its Jacobian", found.solid[p], "net")
+        draw(found, found.jacobian, part, series, drawn == "Graph", "The network: its Jacobian", found.solid[p], largest)  # fmt: skip
     with right:
-        draw(found, beside, part, series, drawn == "Graph", str(other), None, "other")
+        draw(found, beside, part, series, drawn == "Graph", str(other), None, largest)
     table = ties(found, part)
     solid = table[table["solid"]]
     agreement = found.agreement(beside)[p]
-    said = " ".join(say_tie(row, part) for _, row in solid.head(2).iterrows()) or "No tie stands out from its errors."
+    said = (
+        " ".join(say_tie(row, part, series.period) for _, row in solid.head(2).iterrows())
+        or "No tie stands out from its errors."
+    )
     st.markdown(escape(said))
     alike = f"Off the diagonal the two pictures correlate at {agreement:.2f}. " if np.isfinite(agreement) else ""
     st.caption(
@@ -78,25 +82,30 @@ def influence_tab(run: Run, series: RelationalSeries) -> None:
     download_table(table, f"influence-{part}-{run.run_id}", series, "influence")
 
 
+def largest_of(matrix: np.ndarray) -> float:
+    """What the strongest colour stands for: nearly the largest tie, so that a single one does not pale all others."""
+    return max(float(np.quantile(np.abs(matrix[~np.eye(len(matrix), dtype=bool)]), 0.995)), 1e-6)
+
+
 def draw(
-    found: InfluenceSet, which: Influence, part: str, series: RelationalSeries, graph: bool, way: str, solid: np.ndarray | None, key: str
+    found: InfluenceSet, which: Influence, part: str, series: RelationalSeries, graph: bool, way: str, solid: np.ndarray | None, largest: float
 ) -> None:  # fmt: skip
     matrix = which.parts()[PARTS.index(part)]
     off = np.where(np.eye(len(matrix), dtype=bool), 0.0, matrix)
     actors = found.actors == series.actors and part != "action"
     names = found.actions if part == "action" else found.actors
-    title = TITLES[part]
+    title, key = TITLES[part], "other" if solid is None else "net"
     figure: go.Figure
     if graph and actors:
         shown = off if solid is None else np.where(solid, off, 0.0)
         figure = network(
-            shown.T, names, positions(series, "force"), title, edges=strongest(shown.T, top=40), kind="change", unit="of own continuation",
+            shown.T, names, positions(series, "force"), title, edges=strongest(shown.T, top=40), largest=largest, kind="change", unit="of own continuation",
             simulated=series.source.simulated, subtitle=f"{way} · the strongest ties, from who moves to who is moved", dark=is_dark(), height=560,
         )  # fmt: skip
     else:
         figure = influence_matrix(
             matrix, names, title, solid=solid, order=order(series, "similarity") if actors else None, subtitle=way,
-            largest=max(float(np.quantile(np.abs(off), 0.995)), 1e-6), simulated=series.source.simulated, dark=is_dark(),
+            largest=largest, simulated=series.source.simulated, dark=is_dark(),
         )  # fmt: skip
     show(figure, f"influence-{key}", f"{title}, {way}", file=f"influence-{part}-{key}")
 

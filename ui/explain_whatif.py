@@ -19,7 +19,7 @@ from trnn_core.training.runs import Run
 from ui.explain import ask, begin, busiest, download_table, same_country
 from ui.page import is_dark, show
 from ui.pickers import linked
-from ui.scenario_shelf import shelf
+from ui.scenario_shelf import shelf, thickest
 from ui.store import positions
 from ui.words import escape
 
@@ -33,10 +33,13 @@ WAYS = ("Plant a shock", "Edit recent weeks")
 def whatif_tab(run: Run, series: RelationalSeries) -> None:
     begin(run, "ready")  # the forecast's spread is learnt while the form is filled in
     shocks = current(series)
+    way = st.segmented_control("How", WAYS, default=WAYS[0], required=True, key="how", bind="query-params", label_visibility="collapsed", help="Add to one week of a relation, or type other figures over its recent weeks.")  # fmt: skip
+    if way == WAYS[1]:
+        editor(series, shocks, weeks_read(run))
     left, right = st.columns([2, 5], gap="medium")
     with left:
-        way = st.segmented_control("How", WAYS, default=WAYS[0], required=True, key="how", bind="query-params", label_visibility="collapsed", help="Add to one week of a relation, or type other figures over its recent weeks.")  # fmt: skip
-        (editor if way == WAYS[1] else builder)(series, shocks, weeks_read(run))
+        if way != WAYS[1]:
+            builder(series, shocks, weeks_read(run))
         listed(shocks)
     with right:
         if not shocks:
@@ -78,25 +81,25 @@ def editor(series: RelationalSeries, shocks: list[Shock], n_weeks: int) -> None:
     """The recent weeks of one relation as a table; figures that differ from what happened become changes."""
     first, second = busiest(series)
     with st.container(border=True):
-        st.markdown("**Edit recent weeks**")
-        source = linked("Who acts", series.actors, "sender", first, "The sender whose acts are edited.")
-        target = linked("Towards whom", series.actors, "receiver", second, "The receiver of these acts.")
+        a, b, _ = st.columns([2, 2, 3])
+        with a:
+            source = linked("Who acts", series.actors, "sender", first, "The sender whose acts are edited.")
+        with b:
+            target = linked("Towards whom", series.actors, "receiver", second, "The receiver of these acts.")
         if same_country(source, target, series):
             return
-        n = min(n_weeks, len(series))
-        dates = [str(d) for d in series.dates[-n:]]
-        own = [s for s in shocks if (s.source, s.target) == (source, target) and (s.date or dates[-1]) in dates]
+        dates = [str(d) for d in series.dates[-min(n_weeks, len(series)) :]][::-1]  # the newest first
+        own = [s for s in shocks if (s.source, s.target) == (source, target) and (s.date or dates[0]) in dates]
         i, j = series.actors.index(source), series.actors.index(target)
-        now = plant(series.values[-n:], own, series, n)[:, i, j]
-        table = pd.DataFrame(now[::-1], index=dates[::-1], columns=list(series.actions))
+        now = plant(series.values[-len(dates) :], own, series, len(dates))[:, i, j]
         number = st.column_config.NumberColumn
         edited = st.data_editor(
-            table, key=f"edit-{source}-{target}-{hash(tuple(own))}", width="stretch",
-            column_config={"_index": series.period.capitalize(), **{a: number(a, help=f"{a}, per {series.period}; type another figure over it", min_value=0 if series.source.kind == "count" else None, width="small") for a in series.actions}},
+            pd.DataFrame(now[::-1].T, index=list(series.actions), columns=dates), key=f"edit-{source}-{target}-{own}", width="stretch",
+            column_config={"_index": f"{source} → {target}", **{d: number(d, help=f"{series.period} of {d}; type another figure over it", min_value=0 if series.source.kind == "count" else None) for d in dates}},
         )  # fmt: skip
-        if st.button("Use these figures", icon=":material/edit_calendar:", type="primary", width="stretch", key="use-edit", help="Forecasts anew as if these weeks had been so; what is left as it was does not count as a change."):  # fmt: skip
+        if st.button("Use these figures", icon=":material/edit_calendar:", type="primary", key="use-edit", help="Forecasts anew as if these weeks had been so; what is left as it was does not count as a change."):  # fmt: skip
             kept = [s for s in shocks if s not in own]
-            put([*kept, *changes_of(source, target, edited.to_numpy(dtype=float)[::-1], series)])
+            put([*kept, *changes_of(source, target, edited.to_numpy(dtype=float).T[::-1], series)])
             st.rerun()
 
 
@@ -146,7 +149,7 @@ def told(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], key: s
     a, b = st.columns([2, 1], vertical_alignment="bottom")
     step = a.slider(f"{series.period.capitalize()}s ahead", 1, outcome.horizon, 1, key=f"ahead-{key}", help="How far after the last week known.") - 1  # fmt: skip
     action = b.selectbox("Acts drawn", [ALL, *series.actions], key=f"acts-{key}", help="All kinds of act added up, or one of them.")  # fmt: skip
-    difference_network(outcome, series, step, action, key)
+    difference_network(outcome, series, shocks, step, action)
     st.markdown(escape(say_effect(outcome, series.actors, series.actions, step, series.period, unit_of(series))))
     table = effects(outcome, series.actors, series.actions)
     pair_over_time(outcome, series, table.iloc[0], key)
@@ -155,22 +158,18 @@ def told(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], key: s
     download_table(table, "scenario", series, f"scenario-{key}")
 
 
-def difference_network(outcome: Outcome, series: RelationalSeries, step: int, action: str, key: str) -> None:
+def difference_network(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], step: int, action: str) -> None:  # fmt: skip
     cells = outcome.difference
     weeks = cells.sum(axis=-1) if action == ALL else cells[..., series.actions.index(action)]
-    matrix, largest = (
-        weeks[step],
-        float(np.abs(weeks).max()),
-    )  # one scale for all weeks: a difference that fades looks it
-    matrix = np.where(np.abs(matrix) < 0.005, 0.0, matrix)
+    matrix = np.where(np.abs(weeks[step]) < 0.005, 0.0, weeks[step])
     edges = strongest(matrix, top=40)
     what = "all acts" if action == ALL else action
     figure = network(
-        matrix, series.actors, positions(series, "force"), "What the change makes of the forecast", edges=edges, largest=largest, kind="change", unit=unit_of(series),
+        matrix, series.actors, positions(series, "force"), "What the change makes of the forecast", edges=edges, largest=thickest(weeks, shocks, series), kind="change", unit=unit_of(series),
         simulated=series.source.simulated, subtitle=f"{series.period} of {outcome.dates[step]} · {what} · orange: more, blue: less than without it",
         dark=is_dark(), height=520,
     )  # fmt: skip
-    show(figure, f"difference-{key}", "Network of differences between the forecast with and without the change", file="scenario-difference")  # fmt: skip
+    show(figure, "difference-now", "Network of differences between the forecast with and without the change", file="scenario-difference")  # fmt: skip
 
 
 def pair_over_time(outcome: Outcome, series: RelationalSeries, row, key: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
@@ -11,6 +11,7 @@ from trnn_core.charts.lines import unit_of
 from trnn_core.charts.network import network, strongest
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.library import Scenario, delete_scenario, list_scenarios
+from trnn_core.insight.shocks import Shock
 from trnn_core.insight.words import apart, say_effect
 from trnn_core.training.runs import Run
 from ui.explain import download_table
@@ -39,6 +40,15 @@ def shelf(run: Run, series: RelationalSeries, open_scenario: Callable[[Scenario]
         compare(kept, series)
 
 
+def thickest(weeks: np.ndarray, shocks: Sequence[Shock], series: RelationalSeries) -> float:
+    """What the thickest arrow stands for in all weeks (H, N, N), so that what fades looks it: the strongest difference
+    outside the relations that were changed themselves, beside which all others would be hairlines."""
+    rest = np.abs(weeks)
+    for shock in shocks:
+        rest[:, series.actors.index(shock.source), series.actors.index(shock.target)] = 0.0
+    return float(rest.max() or np.abs(weeks).max())
+
+
 def compare(kept: list[Scenario], series: RelationalSeries) -> None:
     names = {s.scenario_id: s for s in kept}
     chosen = st.multiselect(
@@ -48,7 +58,7 @@ def compare(kept: list[Scenario], series: RelationalSeries) -> None:
     if len(chosen) != 2:
         return
     outcomes = [names[i].outcome() for i in chosen]
-    largest = max(float(np.abs(o.difference.sum(axis=-1)).max()) for o in outcomes)
+    largest = max(thickest(o.difference.sum(axis=-1), names[i].shocks, series) for o, i in zip(outcomes, chosen, strict=True))  # fmt: skip
     horizon = min(o.horizon for o in outcomes)
     step = st.slider(f"{series.period.capitalize()}s ahead", 1, horizon, 1, key="ahead-compare", help="The same week in both.") - 1  # fmt: skip
     matrices = [np.where(np.abs(o.difference[step].sum(axis=-1)) < 0.005, 0.0, o.difference[step].sum(axis=-1)) for o in outcomes]  # fmt: skip

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     between = dict(zip(("sender", "receiver", "action"), answer.between, strict=True))
     n_solid = int(table["solid"].sum())
     sentences = [
-        *(say_tie(row, args.part) for _, row in table[table["solid"]].head(3).iterrows()),
+        *(say_tie(row, args.part, view.series.period) for _, row in table[table["solid"]].head(3).iterrows()),
         *([say_check(answer, args.part)] if answer.retrained else []),
         f"{n_solid} of {len(table)} ties stand out from their errors ({answer.stability}).",
         f"Off the diagonal it correlates with Hoff's regression at {agreement[args.part]:.2f}.",

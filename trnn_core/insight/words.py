@@ -100,14 +100,15 @@ def ties(found: InfluenceSet, part: str, n: int | None = None) -> pd.DataFrame:
     return table if n is None else table.head(n)
 
 
-def say_tie(row: Any, part: str) -> str:
+def say_tie(row: Any, part: str, period: str = "week") -> str:
     way = "more" if row["influence"] > 0 else "less"
-    size = f"{abs(row['influence']):.2f} times as strongly as continuation"
+    who = "kind of act" if part == "action" else "country"
+    size = f"{abs(row['influence']):.2f} times as strongly as a {who} carries on by itself"
     if part == "sender":
-        return f"More done by {row['moves']} goes with {way} done by {row['moved']} to the same partner a period later, {size}."  # fmt: skip
+        return f"More done by {row['moves']} to a partner goes with {way} done by {row['moved']} to the same partner a {period} later, {size}."  # fmt: skip
     if part == "receiver":
-        return f"More done to {row['moves']} goes with {way} done to {row['moved']} by the same sender a period later, {size}."  # fmt: skip
-    return f"More {row['moves']} goes with {way} {row['moved']} in the same pair a period later, {size}."
+        return f"More done to {row['moves']} by a sender goes with {way} done to {row['moved']} by the same sender a {period} later, {size}."  # fmt: skip
+    return f"More {row['moves']} goes with {way} {row['moved']} in the same pair a {period} later, {size}."
 
 
 def say_check(found: InfluenceSet, part: str) -> str:
@@ -204,7 +205,7 @@ def _number(x: float) -> str:
     ['0', '0.03', '0.34', '6', '4.3', '32']
     """
     size = abs(x)
-    if float(x).is_integer():
+    if size >= 0.5 and abs(x - round(x)) < 1e-4 * size:  # a count that went through a logarithm and back
         return f"{x:,.0f}"
     return "0" if size < 0.005 else f"{x:.2f}" if size < 1 else f"{x:.1f}" if size < 10 else f"{x:,.0f}"
 
