@@ -233,7 +233,7 @@ def write(rows: list[dict[str, Any]], times: list[tuple[str, float]], command: s
 
 def kept_rows() -> list[dict[str, Any]]:
     with (HERE / "results.csv").open(newline="") as file:
-        return [{k: v if k == "world" else float(v) if "." in v else int(v) for k, v in row.items() if v} for row in csv.DictReader(file)]  # fmt: skip
+        return [{k: v if k == "world" else int(v) if v.isdigit() else float(v) for k, v in row.items() if v} for row in csv.DictReader(file)]  # fmt: skip
 
 
 def kept_times() -> list[tuple[str, float]]:

@@ -23,7 +23,7 @@ from trnn_core.insight.influence import (
     recent_origins,
     recovery,
 )
-from trnn_core.insight.loading import explain_influence, load_view
+from trnn_core.insight.loading import explain_influence, explain_run, load_view
 from trnn_core.insight.stability import moderate, without_part
 from trnn_core.insight.view import NetworkView
 from trnn_core.training.config import Recipe
@@ -98,6 +98,18 @@ def test_solid_ties_are_mostly_true_ones(view, demo):
     again = InfluenceSet.from_npz(found.to_npz())
     np.testing.assert_array_equal(again.jacobian.sender, found.jacobian.sender)
     assert again.modes is not None and again.stability == found.stability and again.agreement(again.regression)[0] > 0.7
+
+
+@pytest.mark.slow
+def test_what_is_still_solid_after_training_three_more_is_true(tmp_path):
+    """`influence demo --retrain` to its end: the stricter check keeps most true ties and next to nothing else."""
+    store = RunStore(tmp_path / "runs")
+    run = ensure_demo(store)
+    found = explain_run(store, run, retrained=True)
+    truth, off = truth_of(store.series(run)), ~np.eye(25, dtype=bool)
+    for solid, true in zip(found.solid, (truth.sender_influence, truth.receiver_influence), strict=False):
+        assert solid[(true != 0) & off].mean() >= 0.5 and solid[true == 0].mean() <= 0.02
+    assert found.retrained == 3 and min(found.between) > 0.5
 
 
 @pytest.mark.slow
