@@ -43,16 +43,16 @@ def warm_up(run: Run) -> None:
 
 
 def wait_for(task: Task) -> bytes:
-    box, begun, told = st.empty(), time.monotonic(), None
+    box, begun, told_at = st.empty(), time.monotonic(), 0.0
     while (status := task.status()).is_live:
         if time.monotonic() - begun > PATIENCE:
             raise TRNNError("The answer takes too long; reload the page to look again, the work goes on meanwhile.")
         if time.monotonic() - begun > 0.4:
             words = status.message if status.state == "running" else "Waiting for the network to be loaded"
-            news = (min(max(status.done, 0.0), 1.0), f"{words.rstrip('.')} ...")
-            if news != told:  # a browser that draws the same bar 25 times a second has no time for the answer
-                box.progress(*news)
-            told = news
+            # Every bar is also a chance for a click elsewhere to end the wait; 25 a second leave a browser no time for the answer.
+            if time.monotonic() - told_at > 0.5:
+                box.progress(min(max(status.done, 0.0), 1.0), f"{words.rstrip('.')} ...")
+                told_at = time.monotonic()
         time.sleep(0.04)
     box.empty()
     if status.state != "done":

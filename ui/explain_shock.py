@@ -41,7 +41,7 @@ def shock_tab(run: Run, series: RelationalSeries) -> None:
     with left:
         figure = responses(
             names, bands, "What answers most", unit=unit_of(series), period=series.period, subtitle=f"a push of {size:+g} to {names[0]}",
-            simulated=series.source.simulated, dark=is_dark(), height=520,
+            simulated=series.source.simulated, dark=is_dark(), height=600,
         )  # fmt: skip
         show(figure, "impulse", "Answers of the strongest relations over the following weeks", file="impulse")
         st.caption(escape(say_impulse(found, series.actors, series.actions, series.period)))

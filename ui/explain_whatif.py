@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from trnn_core.charts.insight import with_and_without
@@ -12,26 +13,33 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import Outcome, unpack
 from trnn_core.insight.library import Scenario, save_scenario
-from trnn_core.insight.shocks import ALL, HOW, Shock, check_shock
+from trnn_core.insight.shocks import ALL, HOW, Shock, changes_of, check_shock, plant
 from trnn_core.insight.words import effects, say_effect
 from trnn_core.training.runs import Run
-from ui.explain import ask, begin, busiest, download_table
+from ui.explain import ask, begin, busiest, download_table, same_country
 from ui.page import is_dark, show
-from ui.scenario_shelf import shelf
+from ui.pickers import linked
+from ui.scenario_shelf import shelf, thickest
 from ui.store import positions
 from ui.words import escape
 
 HORIZON = 8
 HOW_WORDS = {"+": "more", "-": "fewer", "=": "set to", "x": "times"}
 WEEKS_BACK = 8  # weeks offered for a change
+MOST = 60  # changes in one address
+WAYS = ("Plant a shock", "Edit recent weeks")
 
 
 def whatif_tab(run: Run, series: RelationalSeries) -> None:
     begin(run, "ready")  # the forecast's spread is learnt while the form is filled in
     shocks = current(series)
+    way = st.segmented_control("How", WAYS, default=WAYS[0], required=True, key="how", bind="query-params", label_visibility="collapsed", help="Add to one week of a relation, or type other figures over its recent weeks.")  # fmt: skip
+    if way == WAYS[1]:
+        editor(series, shocks, weeks_read(run))
     left, right = st.columns([2, 5], gap="medium")
     with left:
-        builder(series, shocks)
+        if way != WAYS[1]:
+            builder(series, shocks, weeks_read(run))
         listed(shocks)
     with right:
         if not shocks:
@@ -46,7 +54,10 @@ def whatif_tab(run: Run, series: RelationalSeries) -> None:
 def current(series: RelationalSeries) -> list[Shock]:
     """The changes in the address bar; what does not fit the run is told and left out."""
     found = []
-    for text in st.query_params.get_all("shock")[:20]:
+    texts = st.query_params.get_all("shock")
+    if len(texts) > MOST:
+        st.warning(f"The link has {len(texts)} changes; the first {MOST} are used.", icon=":material/link_off:")
+    for text in texts[:MOST]:
         parts = text.split("|")
         try:
             source, target, action, how, amount, *date = parts
@@ -61,7 +72,38 @@ def put(shocks: list[Shock]) -> None:
     st.query_params["shock"] = [f"{s.source}|{s.target}|{s.action}|{s.how}|{s.amount:g}|{s.date or ''}" for s in shocks]  # fmt: skip
 
 
-def builder(series: RelationalSeries, shocks: list[Shock]) -> None:
+def weeks_read(run: Run) -> int:
+    """How many recent weeks are offered: what lies before them the network may not read at all."""
+    return min(WEEKS_BACK, run.recipe.data.window) if run.recipe.model.network == "tensor" else WEEKS_BACK
+
+
+def editor(series: RelationalSeries, shocks: list[Shock], n_weeks: int) -> None:
+    """The recent weeks of one relation as a table; figures that differ from what happened become changes."""
+    first, second = busiest(series)
+    with st.container(border=True):
+        a, b, _ = st.columns([2, 2, 3])
+        with a:
+            source = linked("Who acts", series.actors, "sender", first, "The sender whose acts are edited.")
+        with b:
+            target = linked("Towards whom", series.actors, "receiver", second, "The receiver of these acts.")
+        if same_country(source, target, series):
+            return
+        dates = [str(d) for d in series.dates[-min(n_weeks, len(series)) :]][::-1]  # the newest first
+        own = [s for s in shocks if (s.source, s.target) == (source, target) and (s.date or dates[0]) in dates]
+        i, j = series.actors.index(source), series.actors.index(target)
+        now = plant(series.values[-len(dates) :], own, series, len(dates))[:, i, j]
+        number = st.column_config.NumberColumn
+        edited = st.data_editor(
+            pd.DataFrame(now[::-1].T, index=list(series.actions), columns=dates), key=f"edit-{source}-{target}-{own}", width="stretch",
+            column_config={"_index": f"{source} → {target}", **{d: number(d, help=f"{series.period} of {d}; type another figure over it", min_value=0 if series.source.kind == "count" else None) for d in dates}},
+        )  # fmt: skip
+        if st.button("Use these figures", icon=":material/edit_calendar:", type="primary", key="use-edit", help="Forecasts anew as if these weeks had been so; what is left as it was does not count as a change."):  # fmt: skip
+            kept = [s for s in shocks if s not in own]
+            put([*kept, *changes_of(source, target, edited.to_numpy(dtype=float).T[::-1], series)])
+            st.rerun()
+
+
+def builder(series: RelationalSeries, shocks: list[Shock], n_weeks: int) -> None:
     first, second = busiest(series)
     with st.form("change", border=True):
         st.markdown("**Change a recent week**")
@@ -71,7 +113,7 @@ def builder(series: RelationalSeries, shocks: list[Shock]) -> None:
         a, b = st.columns(2)
         amount = a.number_input("How much", min_value=0.0, max_value=1e6, value=20.0, step=1.0, key="shock-amount", help="Number of events; whole ones, for counts.")  # fmt: skip
         how = b.selectbox("Which is", list(HOW), format_func=HOW_WORDS.__getitem__, key="shock-how", help="More or fewer than there were, set to this figure, or times this figure.")  # fmt: skip
-        dates = [str(d) for d in series.dates[-WEEKS_BACK:]][::-1]
+        dates = [str(d) for d in series.dates[-n_weeks:]][::-1]
         date = st.selectbox(f"In the {series.period} of", dates, format_func=lambda d: f"{d} (the last one known)" if d == dates[0] else d, key="shock-date", help="Which past week is changed. The last one known counts most.")  # fmt: skip
         if st.form_submit_button("Add this change", icon=":material/add:", type="primary", width="stretch", help="Forecasts anew with this change to the past; several changes add up."):  # fmt: skip
             new = check_shock(Shock(source, target, action, how, float(amount), None if date == dates[0] else date), series)  # fmt: skip
@@ -107,7 +149,7 @@ def told(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], key: s
     a, b = st.columns([2, 1], vertical_alignment="bottom")
     step = a.slider(f"{series.period.capitalize()}s ahead", 1, outcome.horizon, 1, key=f"ahead-{key}", help="How far after the last week known.") - 1  # fmt: skip
     action = b.selectbox("Acts drawn", [ALL, *series.actions], key=f"acts-{key}", help="All kinds of act added up, or one of them.")  # fmt: skip
-    difference_network(outcome, series, step, action, key)
+    difference_network(outcome, series, shocks, step, action)
     st.markdown(escape(say_effect(outcome, series.actors, series.actions, step, series.period, unit_of(series))))
     table = effects(outcome, series.actors, series.actions)
     pair_over_time(outcome, series, table.iloc[0], key)
@@ -116,18 +158,18 @@ def told(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], key: s
     download_table(table, "scenario", series, f"scenario-{key}")
 
 
-def difference_network(outcome: Outcome, series: RelationalSeries, step: int, action: str, key: str) -> None:
-    cells = outcome.difference[step]
-    matrix = cells.sum(axis=-1) if action == ALL else cells[..., series.actions.index(action)]
-    matrix = np.where(np.abs(matrix) < 0.005, 0.0, matrix)
+def difference_network(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], step: int, action: str) -> None:  # fmt: skip
+    cells = outcome.difference
+    weeks = cells.sum(axis=-1) if action == ALL else cells[..., series.actions.index(action)]
+    matrix = np.where(np.abs(weeks[step]) < 0.005, 0.0, weeks[step])
     edges = strongest(matrix, top=40)
     what = "all acts" if action == ALL else action
     figure = network(
-        matrix, series.actors, positions(series, "force"), "What the change makes of the forecast", edges=edges, kind="change", unit=unit_of(series),
+        matrix, series.actors, positions(series, "force"), "What the change makes of the forecast", edges=edges, largest=thickest(weeks, shocks, series), kind="change", unit=unit_of(series),
         simulated=series.source.simulated, subtitle=f"{series.period} of {outcome.dates[step]} · {what} · orange: more, blue: less than without it",
         dark=is_dark(), height=520,
     )  # fmt: skip
-    show(figure, f"difference-{key}", "Network of differences between the forecast with and without the change", file="scenario-difference")  # fmt: skip
+    show(figure, "difference-now", "Network of differences between the forecast with and without the change", file="scenario-difference")  # fmt: skip
 
 
 def pair_over_time(outcome: Outcome, series: RelationalSeries, row, key: str) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from scripts.serve import Server
 from tests.browser.conftest import WAIT
 from tests.browser.test_stories import settled
-from trnn_core.insight.library import list_scenarios
+from trnn_core.insight.library import list_scenarios, stored_influence
 from trnn_core.training.store import RunStore
 
 
@@ -71,6 +71,7 @@ def test_the_scenario_story(page: Page, server: Server) -> None:
         lay_beside(page, name)
     for name in ("Twenty more", "The other way"):
         page.locator(".gtitle", has_text=name).wait_for(state="attached")
+    expect(page.get_by_text("They are furthest apart in")).to_be_visible()
     settled(page)
 
     page.goto(link)  # somebody else opens the address
@@ -82,6 +83,46 @@ def test_the_scenario_story(page: Page, server: Server) -> None:
     settled(page)
     assert len(list_scenarios(run)) == 1 and run.verify() == []
     assert page.locator("[data-testid=stException]").count() == 0
+
+
+def test_recent_weeks_can_be_edited_as_a_table(page: Page, server: Server) -> None:
+    series = RunStore(server.runs).series(RunStore(server.runs).get("first"))
+    a, b = series.actors[1], series.actors[3]
+    page.goto(f"{server.url}/Explain?run=first&tab=What+if&how=Edit+recent+weeks&sender={a}&receiver={b}")
+    page.get_by_role("button", name="Use these figures").wait_for(timeout=2 * WAIT)
+    settled(page)
+    cells = page.locator("[data-testid=stDataFrame] .dvn-scroller").first
+    box = cells.bounding_box()
+    assert box is not None
+    cells.click(position={"x": 0.3 * box["width"], "y": 0.5 * box["height"]})  # somewhere among the figures
+    page.keyboard.press("Enter")  # opens the cell; what is typed before its field is there is lost
+    field = page.locator("#portal input, #portal textarea").first
+    field.fill("77")
+    field.press("Enter")
+    settled(page)
+    page.get_by_role("button", name="Use these figures").click()
+    page.get_by_text(re.compile(f"{a} to {b}, .*: set to 77 in the ")).wait_for()
+    page.locator(".gtitle", has_text="What the change makes of the forecast").wait_for(state="attached", timeout=2 * WAIT)  # fmt: skip
+    settled(page)
+    assert page.locator("[data-testid=stException]").count() == 0
+
+
+def test_influence_is_checked_by_training_three_more(page: Page, server: Server) -> None:
+    """Started on the page, left alone meanwhile, found done; the page says how alike the trainings are."""
+    run = RunStore(server.runs).get("first")
+    page.goto(f"{server.url}/Explain?run=first&tab=Influence")
+    page.get_by_text("So far no network was trained again").wait_for(timeout=2 * WAIT)
+    settled(page)
+    page.get_by_role("button", name="Check by training three more").click()
+    page.wait_for_timeout(500)
+    page.goto(f"{server.url}/Explain?run=first&tab=Unusual+weeks")
+    page.get_by_text("furthest from what was expected").wait_for(timeout=2 * WAIT)
+    page.goto(f"{server.url}/Explain?run=first&tab=Influence")
+    page.get_by_text("Checked by 3 further trainings").wait_for(timeout=2 * WAIT)
+    kept = stored_influence(run)
+    assert kept is not None and kept.retrained == 3 and run.verify() == []
+    expect(page.get_by_text(f"correlate at {kept.between[0]:.2f} on average")).to_be_visible()
+    assert page.get_by_text("So far no network was trained again").count() == 0
 
 
 @pytest.mark.slow

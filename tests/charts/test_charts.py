@@ -12,6 +12,7 @@ import pytest
 from trnn_core.charts.bars import before_after, ranking
 from trnn_core.charts.chord import chord
 from trnn_core.charts.heatmap import heatmap
+from trnn_core.charts.insight import contributions, influence_matrix, responses, surprise_over_time, with_and_without
 from trnn_core.charts.lines import Fan, activity, best_epoch, dyad_history, loss_curve
 from trnn_core.charts.network import Edge, network, strongest
 from trnn_core.charts.order import LAYOUTS, ORDERS, order_actors, place_actors, ties
@@ -29,6 +30,8 @@ def fan(series):
     return Fan(series.next_dates(2), np.array([2.0, 3.0]), np.array([0.0, 1.0]), np.array([5.0, 7.0]))
 
 
+BAND = (np.array([2.0, 3.0]), np.array([0.0, 1.0]), np.array([5.0, 7.0]))
+
 # One line per chart: its name -> how it is drawn for a series.
 CHARTS = {
     "heatmap": lambda s, d: heatmap(week(s), s.actors, "H", simulated=s.source.simulated, dark=d),
@@ -36,6 +39,21 @@ CHARTS = {
         week(s) - 2, s.actors, "C", kind="change", simulated=s.source.simulated, dark=d
     ),
     "network": lambda s, d: network(week(s), s.actors, place_actors(s), "N", simulated=s.source.simulated, dark=d),
+    "influence": lambda s, d: influence_matrix(
+        week(s), s.actors, "I", solid=week(s) > 1, simulated=s.source.simulated, dark=d
+    ),
+    "contributions": lambda s, d: contributions(
+        s.actors, week(s)[0] - 1, "C", unit="events", simulated=s.source.simulated, dark=d
+    ),
+    "with and without": lambda s, d: with_and_without(
+        ["2014-07-03", "2014-07-10"], BAND, BAND, "W", unit="events", simulated=s.source.simulated, dark=d
+    ),
+    "responses": lambda s, d: responses(
+        s.actors[:1], [BAND], "R", unit="events", period="week", simulated=s.source.simulated, dark=d
+    ),
+    "surprise": lambda s, d: surprise_over_time(
+        ["2014-07-03", "2014-07-10"], np.array([0.0, 4.0]), [1], [(0, 1)], 3.0, simulated=s.source.simulated, dark=d
+    ),
     "chord": lambda s, d: chord(week(s), s.actors, "K", order=range(6), simulated=s.source.simulated, dark=d),
     "activity": lambda s, d: activity(s, dark=d, mark=3),
     "dyad history": lambda s, d: dyad_history(s, 0, 1, 0, fan=fan(s), dark=d),
@@ -133,6 +151,17 @@ def test_the_network_draws_the_strongest_edges_and_no_loops() -> None:
     assert [(e.source, e.target) for e in strongest(matrix, top=2)] == [(1, 2), (0, 2)]
     assert [(e.source, e.target) for e in strongest(matrix, top=None, threshold=2)] == [(1, 2), (0, 2), (2, 0)]
     assert strongest(matrix, ego=0, top=None) == [Edge(0, 2, 5.0), Edge(2, 0, 2.0), Edge(0, 1, 1.0)]
+
+
+def test_two_networks_on_one_scale_draw_equal_figures_equally(small_series) -> None:
+    places, weak = place_actors(small_series), np.zeros((6, 6))
+    weak[0, 1] = 1.0
+    strong = weak.copy()
+    strong[2, 3] = 10.0
+    about = {"simulated": True, "kind": "change"}
+    alone, faint, both = (network(m, small_series.actors, places, "N", largest=x, **about) for m, x in ((weak, None), (weak, 10.0), (strong, 10.0)))  # fmt: skip
+    width = lambda figure: figure.data[0].line.width  # noqa: E731  # the faintest lies below
+    assert width(alone) > width(faint) == width(both)
 
 
 def test_a_network_without_edges_still_shows_its_countries(small_series) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from tests.trained_store import make_home
 from trnn_core.cli import main
+from trnn_core.insight.library import stored_influence
+from trnn_core.training.runs import load_run
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +32,22 @@ def test_explain_impulse_unusual_and_influence(runs, capsys, tmp_path):
     assert set(asked(capsys, "influence", "first", "--runs", runs)["agreement"]) == {"sender", "receiver", "action"}
     assert main(["explain", "first", *cell]) == 0
     assert "Association is not cause" in capsys.readouterr().out
+
+
+def test_influence_checked_by_training_three_more_is_kept_and_not_undone(runs, capsys):
+    before = asked(capsys, "influence", "first", "--runs", runs)
+    checked = asked(capsys, "influence", "first", "--runs", runs, "--retrain")
+    assert checked["retrained"] == 3 and before["retrained"] == 0
+    assert "over 3 further trainings, each without another third" in checked["stability"]
+    ours, theirs = ({(r["moves"], r["moved"]): r for r in x["rows"]} for x in (before, checked))
+    both = ours.keys() & theirs.keys()
+    assert both and all(ours[t]["influence"] == theirs[t]["influence"] and ours[t]["error"] != theirs[t]["error"] for t in both)  # fmt: skip
+    assert all(-1 <= checked["between"][part] <= 1 for part in ("sender", "receiver", "action"))
+    assert (
+        asked(capsys, "influence", "first", "--runs", runs)["retrained"] == 3
+    )  # asked again, the check is still there
+    kept = stored_influence(load_run("first", runs))
+    assert kept is not None and kept.retrained == 3 and load_run("first", runs).verify() == []
 
 
 def test_scenarios_kept_compared_and_deleted(runs, capsys):

@@ -11,12 +11,15 @@ from trnn_core.errors import TRNNError
 from trnn_core.insight.attribution import attribute
 from trnn_core.insight.dyad_view import DyadView
 from trnn_core.insight.impulse import impulse_response
-from trnn_core.insight.loading import explain_influence
+from trnn_core.insight.loading import explain_influence, explain_run
 from trnn_core.insight.scenario import run_scenario
 from trnn_core.insight.shocks import parse_shock
 from trnn_core.insight.unusual import find_unusual
 from trnn_core.models.dyad_training import TrainingPlan
 from trnn_core.models.recommended import Recommended
+from trnn_core.training.execute import train_run
+from trnn_core.training.recipes import preset
+from trnn_core.training.store import RunStore
 
 SERIES = simulate(seed=4, n_actors=5, n_periods=130)
 
@@ -58,3 +61,14 @@ def test_scenarios_impulses_and_unusual_weeks(view):
 def test_it_says_that_it_knows_no_ties_between_countries(view):
     with pytest.raises(TRNNError, match="shares one set of weights"):
         explain_influence(view)
+
+
+def test_and_says_so_before_three_more_are_trained(tmp_path, monkeypatch):
+    """`influence RUN --retrain` of such a run is refused at once, not after three trainings."""
+    store = RunStore(tmp_path / "runs")
+    recipe = preset("recommended").changed(**{"train.epochs": 1, "model.members": 1, "model.channels": 4})
+    run = store.create(recipe, SERIES, run_id="shared")
+    train_run(store, run)
+    monkeypatch.setattr("trnn_core.insight.loading.retrain", lambda *a, **k: pytest.fail("trained all the same"))
+    with pytest.raises(TRNNError, match="shares one set of weights"):
+        explain_run(store, run, retrained=True)

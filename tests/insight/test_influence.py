@@ -13,6 +13,7 @@ import pytest
 from trnn_core.data.simulate import THRESHOLD, simulate, truth_of
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import InfluenceSet, scale_matrix
+from trnn_core.insight.impulse import impulse_response
 from trnn_core.insight.influence import (
     jacobian_by_period,
     jacobian_influence,
@@ -22,12 +23,14 @@ from trnn_core.insight.influence import (
     recent_origins,
     recovery,
 )
-from trnn_core.insight.loading import explain_influence
-from trnn_core.insight.stability import without_part
+from trnn_core.insight.loading import explain_influence, explain_run, load_view
+from trnn_core.insight.stability import moderate, without_part
 from trnn_core.insight.view import NetworkView
 from trnn_core.training.config import Recipe
+from trnn_core.training.demo import ensure_demo
 from trnn_core.training.networks import build_network
 from trnn_core.training.prepare import prepare
+from trnn_core.training.store import RunStore
 from trnn_core.training.trainer import fit
 
 RECIPE = Recipe(
@@ -60,6 +63,28 @@ def test_the_trained_network_recovers_the_known_influence(demo, view):
         assert recovery(found.action, truth.action_influence)[0] >= 0.8, found.method
 
 
+def test_the_shipped_demo_run_recovers_it_too(tmp_path):
+    """What `make app` shows on page Explain: the demo set and the demo run as they ship, nothing trained here."""
+    store = RunStore(tmp_path / "runs")
+    run = ensure_demo(store)
+    view = load_view(store, run)
+    truth, found = truth_of(view.series), jacobian_influence(view)
+    assert view.series.source.simulated and run.run_id == "demo"
+    for part, true in ((found.sender, truth.sender_influence), (found.receiver, truth.receiver_influence)):
+        assert recovery(part, true)[0] >= 0.8 and recovery(part, true)[1] >= 0.8
+
+
+def test_a_planted_shock_spreads_along_the_planted_ties(demo, view):
+    """Of the answers to a push, those on true ties are several times those on relations without one."""
+    truth, cell = truth_of(demo), (demo.actors.index("China"), demo.actors.index("Japan"), 3)
+    answer = impulse_response(view, cell, 20.0, horizon=1).levels[0]
+    true = truth.response("China", "Japan", "material conflict", n=1)[0]
+    others = np.ones(answer.shape, dtype=bool)
+    others[cell] = False
+    tied = others & (true > 0.02)
+    assert np.abs(answer[tied]).mean() > 5 * np.abs(answer[others & (true == 0)]).mean()
+
+
 @pytest.mark.slow
 def test_solid_ties_are_mostly_true_ones(view, demo):
     """What is not grey: nearly all true ties, and few of the pairs without one."""
@@ -73,6 +98,18 @@ def test_solid_ties_are_mostly_true_ones(view, demo):
     again = InfluenceSet.from_npz(found.to_npz())
     np.testing.assert_array_equal(again.jacobian.sender, found.jacobian.sender)
     assert again.modes is not None and again.stability == found.stability and again.agreement(again.regression)[0] > 0.7
+
+
+@pytest.mark.slow
+def test_what_is_still_solid_after_training_three_more_is_true(tmp_path):
+    """`influence demo --retrain` to its end: the stricter check keeps most true ties and next to nothing else."""
+    store = RunStore(tmp_path / "runs")
+    run = ensure_demo(store)
+    found = explain_run(store, run, retrained=True)
+    truth, off = truth_of(store.series(run)), ~np.eye(25, dtype=bool)
+    for solid, true in zip(found.solid, (truth.sender_influence, truth.receiver_influence), strict=False):
+        assert solid[(true != 0) & off].mean() >= 0.5 and solid[true == 0].mean() <= 0.02
+    assert found.retrained == 3 and min(found.between) > 0.5
 
 
 @pytest.mark.slow
@@ -128,6 +165,22 @@ def test_a_part_left_out_is_not_learnt_from():
         hidden = np.flatnonzero(~left.observed.all(axis=(1, 2, 3)))
         assert 25 <= len(hidden) <= 28 and hidden.max() < 80 and (np.diff(hidden) == 1).all()
         assert left.values[hidden].size and np.isnan(left.values[hidden]).all()
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5])
+def test_errors_that_borrow_from_each_other_are_nearer_to_the_true_ones(spread):
+    """Variances from three networks, whose truth is known: alike for all ties, or different from tie to tie."""
+    rng = np.random.default_rng(0)
+    true = np.exp(spread * rng.standard_normal((25, 25)))
+    alone = true * rng.chisquare(2, size=true.shape) / 2
+    borrowed = moderate(alone, 2)
+    off = ~np.eye(25, dtype=bool)
+    worse, better = (np.sqrt(np.mean(np.log(v / true)[off] ** 2)) for v in (alone, borrowed))
+    assert better < 0.6 * worse
+    assert np.mean(1 / borrowed[off]) == pytest.approx(
+        np.mean(1 / true[off]), rel=0.15
+    )  # nor too large or small at large
+    np.testing.assert_array_equal(moderate(np.zeros((4, 4)), 2), np.zeros((4, 4)))  # nothing to borrow from
 
 
 def test_matrices_are_scaled_by_continuation():

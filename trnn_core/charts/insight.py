@@ -89,10 +89,10 @@ def with_and_without(
         figure.add_scatter(
             x=list(dates), y=middle, mode="lines+markers", name=name, line={"color": colour, "width": 2}, marker={"size": 6},
             text=[f"{number(m)} ({number(a)} to {number(b)})" for m, a, b in zip(middle, lower, upper, strict=True)],
-            hovertemplate="%{x}: %{text}<extra>" + name + "</extra>",
+            hovertemplate="%{x|%d %b %Y}: %{text}<extra>" + name + "</extra>",
         )  # fmt: skip
     figure.update_yaxes(title=unit)
-    figure.update_xaxes(title="period (its first day)", type="category")
+    figure.update_xaxes(title="period (its first day)", type="date", tickformat="%d %b", nticks=6)
     return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 16, 66, 84))  # fmt: skip
 
 
@@ -117,8 +117,8 @@ def responses(
         )  # fmt: skip
     figure.update_yaxes(title=f"difference, {unit}", zeroline=True)
     figure.update_xaxes(title=f"{period}s after the push", dtick=1)
-    finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 16, 66, 40))
-    return figure.update_layout(legend={"orientation": "v", "x": 1.0, "y": 1.0, "xanchor": "right", "yanchor": "top", "bgcolor": fade(colours.ground, 0.75)})  # fmt: skip
+    finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 16, 66, 56 + 20 * len(names)))  # fmt: skip
+    return figure.update_layout(legend={"orientation": "v", "x": 0, "y": -56 / (height - 122 - 20 * len(names)), "xanchor": "left", "yanchor": "top"})  # fmt: skip
 
 
 def surprise_over_time(

@@ -65,6 +65,7 @@ def network(
     title: str,
     *,
     edges: Sequence[Edge] | None = None,
+    largest: float | None = None,
     kind: Kind = "count",
     unit: str = "events",
     simulated: bool,
@@ -73,7 +74,10 @@ def network(
     height: int = 640,
     scene: Scene | None = None,
 ) -> go.Figure:
-    """`edges` defaults to the 60 strongest; a click on an arrow's middle carries (source, target) in `customdata`."""
+    """`edges` defaults to the 60 strongest; a click on an arrow's middle carries (source, target) in `customdata`.
+
+    largest     what the thickest arrow stands for, the same in pictures that are compared; the strongest edge unless said
+    """
     scene = scene or Scene()
     n = len(actors)
     if matrix.shape != (n, n) or positions.shape != (n, 2):
@@ -84,7 +88,7 @@ def network(
     colours = palette(dark)
     activity = np.nan_to_num(np.abs(matrix)).sum(axis=0) + np.nan_to_num(np.abs(matrix)).sum(axis=1)
     radii = _radii(activity, n)
-    traces = _arrows(drawn, positions, radii, kind, colours, height)
+    traces = _arrows(drawn, positions, radii, kind, colours, height, largest)
     figure = go.Figure(
         [
             *traces,
@@ -146,22 +150,23 @@ def _curve(a: np.ndarray, b: np.ndarray, points: int = 25) -> np.ndarray:
     return (1 - t) ** 2 * a + 2 * t * (1 - t) * bend + t**2 * b
 
 
-def _classes(edges: list[Edge]) -> tuple[np.ndarray, np.ndarray]:
+def _classes(edges: list[Edge], largest: float | None) -> tuple[np.ndarray, np.ndarray]:
     """The class 0..STEPS-1 of each edge by size, and its sign."""
     weights = np.array([e.weight for e in edges])
     size = np.abs(weights)
-    share = (size / max(size.max(), 1e-12)) ** 0.8
+    share = (size / max(largest or size.max(), 1e-12)) ** 0.8
     return np.clip((share * STEPS).astype(int), 0, STEPS - 1), np.sign(weights)
 
 
 def _arrows(
-    edges: list[Edge], positions: np.ndarray, radii: np.ndarray, kind: Kind, colours: Palette, height: int
-) -> list[dict[str, Any]]:
+    edges: list[Edge], positions: np.ndarray, radii: np.ndarray, kind: Kind, colours: Palette, height: int,
+    largest: float | None,
+) -> list[dict[str, Any]]:  # fmt: skip
     """Faint first, strong last, so that the strong lie on top. One line trace per class and one trace of all heads:
     what a browser has to draw again at every change of a control."""
     if not edges:
         return []
-    classes, signs = _classes(edges)
+    classes, signs = _classes(edges, largest)
     pixel = 2.3 / max(height - 60, 1)  # plot units per pixel, upwards
     lines: dict[tuple[int, float], list[np.ndarray]] = {}
     tips, angles, sizes, shades = [], [], [], []

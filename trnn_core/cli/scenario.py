@@ -59,15 +59,11 @@ def ask(args: argparse.Namespace) -> int:
 
 def compare(args: argparse.Namespace) -> int:
     from trnn_core.insight import library
-    from trnn_core.insight.words import effects
+    from trnn_core.insight.words import apart
 
     found = RunStore(args.runs).get(args.name)
     data = found.config["data"]
     actors, actions = found.recipe.data.actors or data["actors"], found.recipe.data.actions or data["actions"]
     both = [library.get_scenario(found, i) for i in args.compare]
-    keys = ["date", "source", "target", "action"]
-    tables = [effects(s.outcome(), actors, actions).set_index(keys)["difference"] for s in both]
-    table = tables[0].to_frame("first").join(tables[1].rename("second"), how="inner")
-    table["apart"] = table["second"] - table["first"]
-    table = table.reindex(table["apart"].abs().sort_values(ascending=False, kind="stable").index).reset_index()
+    table = apart(both[0].outcome(), both[1].outcome(), actors, actions)
     return tell(args, [f"{word}: {s.name} ({s.words})." for word, s in zip(("first", "second"), both, strict=True)], table, {"run": found.run_id})  # fmt: skip

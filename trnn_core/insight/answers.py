@@ -74,6 +74,9 @@ class InfluenceSet:
     solid: tuple[np.ndarray, np.ndarray, np.ndarray]
     stability: str
     retrained: int  # how many further networks stand behind the errors
+    between: tuple[
+        float, float, float
+    ]  # how alike these are, sender, receiver, action: mean correlation of two off the diagonal
     actors: tuple[str, ...]
     actions: tuple[str, ...]
 
@@ -88,7 +91,7 @@ class InfluenceSet:
 
     def to_npz(self) -> bytes:
         """The content of a run's explanation.npz; a report reads `sender`, `receiver`, `actors` and `method` of it."""
-        arrays: dict[str, Any] = {"actors": np.array(self.actors), "actions": np.array(self.actions), "method": np.array(self.jacobian.method), "stability": np.array(self.stability), "retrained": np.array(self.retrained)}  # fmt: skip
+        arrays: dict[str, Any] = {"actors": np.array(self.actors), "actions": np.array(self.actions), "method": np.array(self.jacobian.method), "stability": np.array(self.stability), "retrained": np.array(self.retrained), "between": np.array(self.between)}  # fmt: skip
         for p, part in enumerate(PARTS):
             arrays |= {part: self.jacobian.parts()[p], f"{part}_error": self.errors[p], f"{part}_solid": self.solid[p], f"{part}_regression": self.regression.parts()[p]}  # fmt: skip
             if self.modes is not None:
@@ -108,7 +111,8 @@ class InfluenceSet:
                 Influence.of((a[p] for p in PARTS), str(a["method"])),
                 Influence.of((a[f"{p}_regression"] for p in PARTS), str(a["regression_method"])), modes,
                 tuple(a[f"{p}_error"] for p in PARTS), tuple(a[f"{p}_solid"] for p in PARTS),  # type: ignore[arg-type]
-                str(a["stability"]), int(a["retrained"]), tuple(map(str, a["actors"])), tuple(map(str, a["actions"])),
+                str(a["stability"]), int(a["retrained"]), tuple(map(float, a["between"])),  # type: ignore[arg-type]
+                tuple(map(str, a["actors"])), tuple(map(str, a["actions"])),
             )  # fmt: skip
         except Exception as e:  # a zip can break in many ways; all of them mean the same here
             raise TRNNError(f"The stored explanation cannot be read ({e}); explain the run again.") from e

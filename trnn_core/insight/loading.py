@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,8 +19,8 @@ from trnn_core.insight.influence import (
     recent_origins,
     silent,
 )
-from trnn_core.insight.library import weights_of
-from trnn_core.insight.stability import Stability, from_data, over_trainings, retrain
+from trnn_core.insight.library import stored_influence, weights_of
+from trnn_core.insight.stability import Stability, between, from_data, over_trainings, retrain
 from trnn_core.insight.view import NetworkView, View
 from trnn_core.models.baselines.mltr import JointMLTR
 from trnn_core.models.recommended import Recommended
@@ -48,10 +49,16 @@ def _view(root: str, run_id: str, weights: str) -> View:
     return DyadView(model, series, split_periods(len(series), data.validation, data.test).train.stop)
 
 
-def explain_influence(view: View, progress: Progress = silent, members: list[Influence] | None = None) -> InfluenceSet:
-    """Influence three ways, with standard errors from the data, or from further trainings where there are any."""
+def tensor_only(view: View) -> NetworkView:
+    """The view of a model that knows ties between particular countries; one sentence for any other."""
     if not isinstance(view, NetworkView):
         raise TRNNError("This model shares one set of weights among all pairs of countries, so it knows no ties between particular ones. Train a tensorial network (the preset quick) to see who moves whom.")  # fmt: skip
+    return view
+
+
+def explain_influence(view: View, progress: Progress = silent, members: list[Influence] | None = None) -> InfluenceSet:
+    """Influence three ways, with standard errors from the data, or from further trainings where there are any."""
+    view = tensor_only(view)
     origins = recent_origins(view)
     by_period = jacobian_by_period(view, origins, progress=lambda done, what: progress(0.7 * done, what))
     found = Influence.of((m.mean(axis=0) for m in by_period), jacobian_words(view, len(origins)))
@@ -69,21 +76,26 @@ def explain_influence(view: View, progress: Progress = silent, members: list[Inf
     progress(1.0, "Influence is known.")
     return InfluenceSet(
         found.scaled(), regression.scaled(), modes.scaled() if modes else None, (errors[0], errors[1], errors[2]), stability.solid(found),
-        stability.words, len(members or ()), view.series.actors, view.series.actions,
+        stability.words, len(members or ()), between(members or []), view.series.actors, view.series.actions,
     )  # fmt: skip
 
 
-def explain_run(store: RunStore, run: Run, progress: Progress = silent, retrained: bool = False) -> InfluenceSet:
-    """The influence of a run, kept with it as explanation.npz where the run has ended."""
-    members = None
+def explain_run(
+    store: RunStore,
+    run: Run,
+    progress: Progress = silent,
+    retrained: bool = False,
+    stopping: Callable[[], bool] = lambda: False,
+) -> InfluenceSet:
+    """The influence of a run, kept with it as explanation.npz where the run has ended; a check by retraining is not undone."""
+    if not retrained and (kept := stored_influence(run)) is not None and kept.retrained:
+        return kept
+    view, members, share = load_view(store, run), None, 1.0
     if retrained:
-        if run.recipe.preset is None and run.weights() is None:
-            raise TRNNError(f"Run {run.run_id} has no weights yet; let it finish first.")
-        members = retrain(store.series(run), run.recipe, progress=lambda done, what: progress(0.8 * done, what))
-    share = 0.2 if retrained else 1.0
-    found = explain_influence(
-        load_view(store, run), lambda done, what: progress(1 - share + share * done, what), members
-    )
+        tensor_only(view)
+        members = retrain(store.series(run), run.recipe, progress=lambda done, what: progress(0.9 * done, what), stopping=stopping)  # fmt: skip
+        share = 0.1
+    found = explain_influence(view, lambda done, what: progress(1 - share + share * done, what), members)
     if run.status().state in ENDED:
         add_results(run, {"explanation.npz": found.to_npz()})
     return found

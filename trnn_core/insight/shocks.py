@@ -78,6 +78,18 @@ def check_shock(shock: Shock, series: RelationalSeries) -> Shock:
     return shock
 
 
+def changes_of(source: str, target: str, edited: np.ndarray, series: RelationalSeries) -> list[Shock]:
+    """The last n periods of one relation as somebody would have them (n, K), as changes: one per cell that differs."""
+    i, j, n = series.actors.index(source), series.actors.index(target), len(edited)
+    known = series.values[-n:, i, j]
+    differs = np.isfinite(edited) & ~np.isclose(edited, known)
+    dates = [str(d) for d in series.dates[-n:]]
+    return [
+        check_shock(Shock(source, target, series.actions[k], "=", float(edited[t, k]), None if t == n - 1 else dates[t]), series)
+        for t, k in np.argwhere(differs)
+    ]  # fmt: skip
+
+
 def plant(past: np.ndarray, shocks: Sequence[Shock], series: RelationalSeries, reach: int) -> np.ndarray:
     """The last T periods in events (T, N, N, K), changed; a period that the model does not read cannot be changed."""
     changed = np.array(past, dtype=np.float64)

@@ -4,7 +4,8 @@ data       without training: the standard errors of Hoff's regression on the sam
            well these data can tell such a tie from none at all, joined with the Jacobian's own change from week to week.
            This is an approximation: it knows nothing of what another training would find.
 retrained  three further networks, each taught without another third of the training weeks and from another seed
-           (a delete-a-third jackknife): noise in the data and in the training both show.
+           (a delete-a-third jackknife): noise in the data and in the training both show. Three networks tell little of a
+           single tie's error, so that it is drawn towards the usual error of its matrix (Smyth 2004).
 
 A tie is *solid* when it lies three standard errors or more from zero, else it is drawn grey.
 Dimension letters: O periods, S networks, N actors.
@@ -12,10 +13,12 @@ Dimension letters: O periods, S networks, N actors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import digamma, polygamma
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
@@ -26,6 +29,7 @@ from trnn_core.models.baselines.mltr import JointMLTR
 from trnn_core.models.baselines.multilinear import Multilinear
 from trnn_core.models.panel import Panel
 from trnn_core.training.config import Recipe
+from trnn_core.training.events import EpochDone, Event
 from trnn_core.training.trainer import fit
 
 N_PARTS = 3
@@ -107,23 +111,60 @@ def over_trainings(members: list[Influence]) -> Stability:
     n, found = len(members), []
     for part in ("sender", "receiver", "action"):
         each = np.stack([getattr(m, part) for m in members])
-        found.append(np.sqrt((n - 1) / n * ((each - each.mean(axis=0)) ** 2).sum(axis=0)))
+        found.append(np.sqrt(moderate((n - 1) / n * ((each - each.mean(axis=0)) ** 2).sum(axis=0), n - 1)))
     return Stability.of(found, f"over {n} further trainings, each without another {_share(n)} of the training weeks")
 
 
-def retrain(series: RelationalSeries, recipe: Recipe, n_parts: int = N_PARTS, progress: Progress = silent) -> list[Influence]:  # fmt: skip
+def moderate(variances: np.ndarray, freedom: int) -> np.ndarray:
+    """Variances (N, N) known from few networks, drawn towards the usual one off the diagonal (Smyth 2004, section 6).
+
+    How far follows from them: the less they differ beyond what `freedom` explains by chance, the more is borrowed.
+    """
+    off = ~np.eye(len(variances), dtype=bool) & (variances > 0)
+    if off.sum() < 3:
+        return variances
+    logs = np.log(variances[off])
+    excess = float(logs.var(ddof=1)) - float(polygamma(1, freedom / 2))
+    level = float(logs.mean()) - digamma(freedom / 2) + np.log(freedom / 2)
+    if excess <= 1e-6:  # all alike but for chance
+        return np.full_like(variances, np.exp(level))
+    prior = 2 * brentq(lambda y: polygamma(1, y) - excess, 1e-8, 1e8)
+    usual = np.exp(level + digamma(prior / 2) - np.log(prior / 2))
+    return (prior * usual + freedom * variances) / (prior + freedom)
+
+
+def between(members: list[Influence]) -> tuple[float, float, float]:
+    """How alike further trainings are off the diagonal, for senders, receivers and actions: the mean correlation of two."""
+    found = []
+    for parts in zip(*(m.parts() for m in members), strict=True):
+        off = ~np.eye(len(parts[0]), dtype=bool)
+        alike = np.corrcoef([m[off] for m in parts])
+        found.append(float(alike[np.triu_indices(len(parts), 1)].mean()))
+    return (found[0], found[1], found[2]) if found else (np.nan, np.nan, np.nan)
+
+
+def retrain(
+    series: RelationalSeries, recipe: Recipe, n_parts: int = N_PARTS, progress: Progress = silent, stopping: Callable[[], bool] = lambda: False,
+) -> list[Influence]:  # fmt: skip
     """The Jacobian influence of networks taught by the same recipe, each without one part of the training weeks."""
     if recipe.data.actors or recipe.data.actions:
         series = series.select(actors=recipe.data.actors, actions=recipe.data.actions)
         recipe = recipe.changed(**{"data.actors": None, "data.actions": None})
     members = []
     for part in range(n_parts):
-        progress(part / n_parts, f"training network {part + 1} of {n_parts}")
-        # What this network was not taught is still in the past that it is questioned about.
+        said = f"training network {part + 1} of {n_parts}"
+        progress(part / n_parts, said)
+
+        def told(event: Event, part: int = part, said: str = said) -> None:
+            if isinstance(event, EpochDone):
+                progress((part + event.epoch / event.epochs) / n_parts, said)
+
         seeded = recipe.changed(**{"train.seed": recipe.train.seed + 1 + part, "data.fingerprint": None})
-        fitted = fit(without_part(series, recipe, part, n_parts), seeded)
+        fitted = fit(without_part(series, recipe, part, n_parts), seeded, listeners=[told], control=lambda: "stop" if stopping() else None)  # fmt: skip
+        if fitted.outcome != "finished":
+            raise TRNNError(f"The check needs {n_parts} further networks; training number {part + 1} did not finish: {fitted.message}")  # fmt: skip
         view = NetworkView(fitted.network, fitted.prepared)
-        view.look_at(series)
+        view.look_at(series)  # what this network was not taught is still in the past that it is questioned about
         members.append(jacobian_influence(view))
     progress(1.0, "all networks are trained")
     return members

@@ -29,7 +29,12 @@ def run(context: TaskContext) -> None:
     asked = dict(context.arguments)
     question = asked.pop("question", "")
     if question in ("influence", "retrain"):
-        found = explain_run(context.store, context.store.get(context.run_id), context.progress, question == "retrain")
+        try:
+            found = explain_run(context.store, context.store.get(context.run_id), context.progress, question == "retrain", context.stopping)  # fmt: skip
+        except TRNNError:
+            if context.heard:  # somebody asked for it
+                return
+            raise
         context.write(ANSWER, found.to_npz())
         return
     context.progress(0.05, "Loading the network.")

@@ -53,12 +53,11 @@ def drivers(found: Attribution, actors: Sequence[str], actions: Sequence[str], n
 
 
 def say_driver(row: Any, period: str = "week") -> str:
-    """One driver in a sentence."""
+    """One driver in a sentence: what it adds over all past periods, and the period that counted most."""
     way = "raises" if row["contribution"] > 0 else "lowers"
-    much = "more" if row["observed"] > row["usual"] else "less"
     return (
-        f"{row['source']} → {row['target']}, {row['action']}: {_number(row['observed'])} in the {period} of {row['period']}, {much} than "
-        f"its usual {_number(row['usual'])}, {way} the forecast by {_number(abs(row['contribution']))}."
+        f"{row['source']} → {row['target']}, {row['action']} {way} the forecast by {_number(abs(row['contribution']))}; most of all "
+        f"the {period} of {row['period']}: {_number(row['observed'])} instead of the usual {_number(row['usual'])}."
     )
 
 
@@ -101,14 +100,23 @@ def ties(found: InfluenceSet, part: str, n: int | None = None) -> pd.DataFrame:
     return table if n is None else table.head(n)
 
 
-def say_tie(row: Any, part: str) -> str:
+def say_tie(row: Any, part: str, period: str = "week") -> str:
     way = "more" if row["influence"] > 0 else "less"
-    size = f"{abs(row['influence']):.2f} times as strongly as continuation"
+    who = "kind of act" if part == "action" else "country"
+    size = f"{abs(row['influence']):.2f} times as strongly as a {who} carries on by itself"
     if part == "sender":
-        return f"More done by {row['moves']} goes with {way} done by {row['moved']} to the same partner a period later, {size}."  # fmt: skip
+        return f"More done by {row['moves']} to a partner goes with {way} done by {row['moved']} to the same partner a {period} later, {size}."  # fmt: skip
     if part == "receiver":
-        return f"More done to {row['moves']} goes with {way} done to {row['moved']} by the same sender a period later, {size}."  # fmt: skip
-    return f"More {row['moves']} goes with {way} {row['moved']} in the same pair a period later, {size}."
+        return f"More done to {row['moves']} by a sender goes with {way} done to {row['moved']} by the same sender a {period} later, {size}."  # fmt: skip
+    return f"More {row['moves']} goes with {way} {row['moved']} in the same pair a {period} later, {size}."
+
+
+def say_check(found: InfluenceSet, part: str) -> str:
+    """What training again has shown, for a set that was checked so."""
+    return (
+        f"Checked by {found.retrained} further trainings, each without another third of the weeks: two of them correlate at "
+        f"{found.between[PARTS.index(part)]:.2f} on average, off the diagonal."
+    )
 
 
 def effects(found: Outcome, actors: Sequence[str], actions: Sequence[str], step: int | None = None, n: int | None = None) -> pd.DataFrame:  # fmt: skip
@@ -131,6 +139,15 @@ def effects(found: Outcome, actors: Sequence[str], actions: Sequence[str], step:
     table = pd.concat(tables, ignore_index=True)
     table = table.iloc[np.argsort(-table["difference"].abs().to_numpy(), kind="stable")].reset_index(drop=True)
     return table if n is None else table.head(n)
+
+
+def apart(first: Outcome, second: Outcome, actors: Sequence[str], actions: Sequence[str]) -> pd.DataFrame:
+    """Two scenarios cell by cell, the furthest apart first: date, source, target, action, first, second, apart."""
+    keys = ["date", "source", "target", "action"]
+    a, b = (effects(o, actors, actions).set_index(keys)["difference"] for o in (first, second))
+    table = a.to_frame("first").join(b.rename("second"), how="inner")
+    table["apart"] = table["second"] - table["first"]
+    return table.reindex(table["apart"].abs().sort_values(ascending=False, kind="stable").index).reset_index()
 
 
 def say_effect(found: Outcome, actors: Sequence[str], actions: Sequence[str], step: int, period: str, unit: str) -> str:
@@ -188,7 +205,7 @@ def _number(x: float) -> str:
     ['0', '0.03', '0.34', '6', '4.3', '32']
     """
     size = abs(x)
-    if float(x).is_integer():
+    if size >= 0.5 and abs(x - round(x)) < 1e-4 * size:  # a count that went through a logarithm and back
         return f"{x:,.0f}"
     return "0" if size < 0.005 else f"{x:.2f}" if size < 1 else f"{x:.1f}" if size < 10 else f"{x:,.0f}"
 

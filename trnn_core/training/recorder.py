@@ -89,7 +89,8 @@ class Recorder:
     def resume_state(self) -> Snapshot | None:
         """The newest whole checkpoint, with history.jsonl brought back to it; None for a run that has none."""
         folder = self.folder / "checkpoints"
-        with_no_error((self.folder / "manifest.json").unlink)  # of an earlier end: what follows will differ
+        for name in ("manifest.json", "explanation.npz"):  # of an earlier end: what follows will differ
+            with_no_error((self.folder / name).unlink)
         snapshot, self.history, problems = checkpoints.newest_good(folder)
         self.repairs += [f"A damaged checkpoint was left out ({p})" for p in problems]
         for epoch in checkpoints.list_epochs(folder):
