@@ -47,7 +47,7 @@ class TrainingPlan:
 
 @dataclass(frozen=True)
 class Rows:
-    """Data: inputs (T, P, F, K), highway (T, P, 3, K), what came and whether it was observed (T, P, K)."""
+    """Data: inputs (T, P, F, K), highway (T, P, 3, K), what came and whether it was observed (T, P, K); unit of level (K,)."""
 
     inputs: Tensor
     highway: Tensor
@@ -55,6 +55,7 @@ class Rows:
     seen: Tensor
     recurrent: tuple[int, ...]
     counts: bool
+    unit: Tensor
 
     def course(self) -> Tensor:
         """The channels read over time, (T, P, R, K)."""
@@ -111,6 +112,7 @@ class Member:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(plan.seed * 1000 + number)
             self.network = DyadNetwork(n_channels, len(rows.recurrent), n_actions, plan.hidden, plan.dropout)
+            self.network.unit.copy_(rows.unit)
             self.random = torch.random.get_rng_state()
         self.parameters = dict(self.network.named_parameters())
         self.moments = {
@@ -159,7 +161,7 @@ class Member:
         t, p = rows // self.schedule.n_pairs + self.schedule.first, rows % self.schedule.n_pairs
         window = self.course[(t[:, None] + self._back).clamp(min=0), p[:, None]]
         corrected = data.highway[t, p] + corrections(self.network(window, data.inputs[t, p]))
-        return mean_cost(corrected, data.came[t, p], data.seen[t, p], data.counts)
+        return mean_cost(corrected, data.came[t, p], data.seen[t, p], data)
 
     def state(self) -> dict[str, np.ndarray]:
         """Moments, step and random numbers as arrays, copied."""
@@ -199,15 +201,15 @@ def ensemble_cost(networks: Sequence[DyadNetwork], rows: Rows, window: int) -> f
         corrected = rows.highway[t].flatten(0, 1) + correction
         came, seen = rows.came[t].flatten(0, 1), rows.seen[t].flatten(0, 1)
         n = int(seen.sum())
-        total, n_cells = total + n * float(mean_cost(corrected, came, seen, rows.counts)), n_cells + n
+        total, n_cells = total + n * float(mean_cost(corrected, came, seen, rows)), n_cells + n
     return total / max(n_cells, 1)
 
 
-def mean_cost(corrected: Tensor, came: Tensor, seen: Tensor, counts: bool) -> Tensor:
-    """Likelihood of the counts and squared error of the level, per observed cell, for forecasts (B, 3, K)."""
+def mean_cost(corrected: Tensor, came: Tensor, seen: Tensor, rows: Rows) -> Tensor:
+    """Likelihood of the counts and squared error of the level in its unit, per observed cell, for forecasts (B, 3, K)."""
     log_mean, log_size, level = corrected.unbind(-2)
-    squared = (level - (torch.log1p(came) if counts else came)).square()
+    squared = ((level - (torch.log1p(came) if rows.counts else came)) / rows.unit).square()
     cost = _SQUARED_WEIGHT * squared
-    if counts:
+    if rows.counts:
         cost = cost + negative_log_likelihood(log_mean, log_size, came)
     return torch.where(seen, cost, 0).sum() / seen.sum().clamp(min=1)
