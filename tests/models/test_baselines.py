@@ -141,13 +141,15 @@ def test_forecasts_beat_guessing(model):
     assert mine < naive
 
 
-@pytest.mark.parametrize("kind", ["missing", "values", "diagonal", "one action"])
+@pytest.mark.parametrize("kind", ["missing", "values", "diagonal", "one action", "two actors", "short"])
 def test_unusual_series_are_forecast_too(name, kind):
     series = {
         "missing": lambda: make_series(90, missing=0.1),
         "values": lambda: make_series(90, kind="value"),
         "diagonal": lambda: make_series(90, diagonal=True),
         "one action": lambda: make_series(90).select(actions=[ACTIONS[1]]),
+        "two actors": lambda: make_series(90).select(actors=ACTORS[:2]),
+        "short": lambda: make_series(50),  # what is left of a hundred weeks when fifty are scored
     }[kind]()
     forecast = make(name).fit(series).forecast(series, 2)
     assert np.isfinite(forecast.point).all() and np.isfinite(forecast.mean).all()

@@ -22,6 +22,7 @@ _SQUARED_WEIGHT = 2.5  # of the squared error of the level beside the likelihood
 _RISE = 0.2  # share of the steps in which the learning rate rises
 _START, _END = 1 / 25, 1e-4 / 25  # learning rate at the first and the last step, as shares of the highest
 _EVALUATED = 8192  # rows forecast at once
+_LARGEST_PASS = 2_000_000  # cells; a pass over more ends here, or time would grow with the square of the actors
 _KINDS = ("exp_avg", "exp_avg_sq", "step")
 _MOMENTA = (0.85, 0.95)  # of AdamW's first moment, low while the learning rate is high
 
@@ -30,7 +31,7 @@ _MOMENTA = (0.85, 0.95)  # of AdamW's first moment, low while the learning rate 
 class TrainingPlan:
     """How the members are trained; the same plan and member number give the same weights.
 
-    An epoch reads `share` of all rows: ten epochs of a tenth are one pass over the data.
+    An epoch reads `share` of all rows: ten epochs of a tenth are one pass over the data (of very many, over a part at random).
     """
 
     window: int = 8
@@ -65,13 +66,14 @@ class Rows:
 class Schedule:
     """Which rows each step reads and how fast it learns, as functions of the step alone."""
 
-    def __init__(self, plan: TrainingPlan, n_periods: int, n_pairs: int) -> None:
+    def __init__(self, plan: TrainingPlan, n_periods: int, n_pairs: int, n_actions: int) -> None:
         self.plan, self.n_pairs = plan, n_pairs
         self.first = min(plan.window, n_periods) - 1  # the first period with a whole window
         self.n_rows = (n_periods - self.first) * n_pairs
         self.batch = min(plan.batch, max(32, self.n_rows // 50), self.n_rows)  # a small set still gets some steps
         self.per_pass = self.n_rows // self.batch
-        self.n_steps = max(round(plan.epochs * plan.share * self.per_pass), plan.epochs)
+        longest = min(self.per_pass, max(1, _LARGEST_PASS // (self.batch * n_actions)))
+        self.n_steps = max(round(plan.epochs * plan.share * longest), plan.epochs)
 
     def steps(self, epoch: int) -> range:
         """The steps of an epoch (from 1), counted over the whole training."""
@@ -178,7 +180,7 @@ class Member:
 
 def make_members(rows: Rows, plan: TrainingPlan, n_members: int) -> list[Member]:
     """Untrained members on the same data."""
-    schedule, course = Schedule(plan, *rows.inputs.shape[:2]), rows.course()
+    schedule, course = Schedule(plan, *rows.came.shape), rows.course()
     return [Member(rows, course, schedule, number) for number in range(n_members)]
 
 

@@ -49,7 +49,7 @@ class Recommended(LevelForecaster):
     """
 
     name = "recommended"
-    min_periods = 60
+    min_periods = 40
 
     def __init__(self, n_members: int = 3, plan: TrainingPlan | None = None, parts: Parts | None = None) -> None:
         super().__init__()
