@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -139,18 +141,31 @@ def test_forecasts_beat_guessing(model):
     assert mine < naive
 
 
-@pytest.mark.parametrize("kind", ["missing", "values", "diagonal", "one action"])
+@pytest.mark.parametrize("kind", ["missing", "values", "diagonal", "one action", "two actors", "short"])
 def test_unusual_series_are_forecast_too(name, kind):
     series = {
         "missing": lambda: make_series(90, missing=0.1),
         "values": lambda: make_series(90, kind="value"),
         "diagonal": lambda: make_series(90, diagonal=True),
         "one action": lambda: make_series(90).select(actions=[ACTIONS[1]]),
+        "two actors": lambda: make_series(90).select(actors=ACTORS[:2]),
+        "short": lambda: make_series(50),  # what is left of a hundred weeks when fifty are scored
     }[kind]()
     forecast = make(name).fit(series).forecast(series, 2)
     assert np.isfinite(forecast.point).all() and np.isfinite(forecast.mean).all()
     lower, upper = forecast.interval(0.9)
     assert (lower <= upper).all()
+
+
+@pytest.mark.parametrize("unit", [1024.0, 1 / 1024])
+def test_values_are_forecast_alike_in_any_unit(name, unit):
+    """Thousands of dollars or thousandths: a power of two changes no digit, so only stopping rules may differ a little."""
+    series = make_series(90, kind="value")
+    other = dataclasses.replace(series, values=series.values * unit)
+    one, two = (make(name).fit(s).forecast(s, 1) for s in (series, other))
+    off = ~np.eye(len(ACTORS), dtype=bool)  # nobody's relation to himself is forecast
+    np.testing.assert_allclose((two.point / unit)[:, off], one.point[:, off], atol=0.01)
+    np.testing.assert_allclose((two.distribution.sd / unit)[:, off], one.distribution.sd[:, off], rtol=0.02)
 
 
 def test_a_silent_series_is_forecast_silent(name):

@@ -18,7 +18,7 @@ from trnn_core.evaluation.protocol import Protocol
 from trnn_core.models.baselines.ar import RelationalAR
 from trnn_core.models.channels import Channels
 from trnn_core.models.dyad_network import DyadNetwork, negative_log_likelihood
-from trnn_core.models.dyad_training import TrainingPlan
+from trnn_core.models.dyad_training import Schedule, TrainingPlan
 from trnn_core.models.panel import Panel
 from trnn_core.models.recommended import Recommended
 from trnn_core.models.recommended_state import from_arrays, to_arrays
@@ -102,6 +102,12 @@ def test_saved_as_arrays_it_forecasts_the_same(small_series, kind):
     del arrays["member1.readout.A"]
     with pytest.raises(TRNNError, match="must be those of a recommended model"):
         from_arrays(arrays, series)
+
+
+def test_a_pass_over_very_many_dyads_ends_early_and_one_over_few_does_not():
+    usual, many = (Schedule(TrainingPlan(), 500, n * (n - 1), 4) for n in (25, 80))
+    assert usual.n_steps == 2 * usual.per_pass
+    assert many.per_pass > 9 * usual.per_pass and many.n_steps < 2 * usual.n_steps
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from trnn_core.models.forecast import Forecast
 from trnn_core.training.config import Recipe
 from trnn_core.training.trainer import Fitted, fit
 
-MIN_PERIODS = 60
+MIN_PERIODS = 40
 _PLAIN = {
     "train.epochs": 40, "train.patience": 4, "train.learning_rate": 0.005, "train.clip_norm": 1.0,
     "model.hidden_shape": (14, 14, 4),

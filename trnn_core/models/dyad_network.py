@@ -36,8 +36,11 @@ class DyadNetwork(nn.Module):
 
     course (B, L, R, K) goes through the tGRU, now (B, F, K) through a Tucker layer beside it; both are joined by another
     and read out as three corrections per action, (B, 3, K). The read-out starts at zero: the untrained network leaves
-    the linear forecast as it is.
+    the linear forecast as it is. `unit` (K,) is what a level is measured in: 1 for log1p counts, for values whatever their
+    scale makes of it.
     """
+
+    unit: Tensor
 
     def __init__(
         self, n_channels: int, n_recurrent: int, n_actions: int, hidden: int = 16, dropout: float = 0.1
@@ -48,12 +51,14 @@ class DyadNetwork(nn.Module):
         self.joined = TuckerLayer(3 * hidden, 2 * hidden, n_actions)
         self.readout = TuckerLayer(2 * hidden, N_OUTPUTS, n_actions, zero=True)
         self.dropout = nn.Dropout(dropout)
+        self.register_buffer("unit", torch.ones(n_actions), persistent=False)
 
     def forward(self, course: Tensor, now: Tensor) -> Tensor:
         past = self.cell(course)[0][:, -1]  # (B, C, K)
         present = functional.gelu(self.present(now))
         joined = functional.gelu(self.joined(self.dropout(torch.cat([past, present], dim=1))))
-        return self.readout(self.dropout(joined))
+        logs, level = self.readout(self.dropout(joined)).split([2, 1], dim=1)
+        return torch.cat([logs, level * self.unit], dim=1)
 
 
 def corrections(outputs: Tensor) -> Tensor:

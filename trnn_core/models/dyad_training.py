@@ -22,6 +22,7 @@ _SQUARED_WEIGHT = 2.5  # of the squared error of the level beside the likelihood
 _RISE = 0.2  # share of the steps in which the learning rate rises
 _START, _END = 1 / 25, 1e-4 / 25  # learning rate at the first and the last step, as shares of the highest
 _EVALUATED = 8192  # rows forecast at once
+_LARGEST_PASS = 2_000_000  # cells; a pass over more ends here, or time would grow with the square of the actors
 _KINDS = ("exp_avg", "exp_avg_sq", "step")
 _MOMENTA = (0.85, 0.95)  # of AdamW's first moment, low while the learning rate is high
 
@@ -30,7 +31,7 @@ _MOMENTA = (0.85, 0.95)  # of AdamW's first moment, low while the learning rate 
 class TrainingPlan:
     """How the members are trained; the same plan and member number give the same weights.
 
-    An epoch reads `share` of all rows: ten epochs of a tenth are one pass over the data.
+    An epoch reads `share` of all rows: ten epochs of a tenth are one pass over the data (of very many, over a part at random).
     """
 
     window: int = 8
@@ -47,7 +48,7 @@ class TrainingPlan:
 
 @dataclass(frozen=True)
 class Rows:
-    """Data: inputs (T, P, F, K), highway (T, P, 3, K), what came and whether it was observed (T, P, K)."""
+    """Data: inputs (T, P, F, K), highway (T, P, 3, K), what came and whether it was observed (T, P, K); unit of level (K,)."""
 
     inputs: Tensor
     highway: Tensor
@@ -55,6 +56,7 @@ class Rows:
     seen: Tensor
     recurrent: tuple[int, ...]
     counts: bool
+    unit: Tensor
 
     def course(self) -> Tensor:
         """The channels read over time, (T, P, R, K)."""
@@ -64,13 +66,14 @@ class Rows:
 class Schedule:
     """Which rows each step reads and how fast it learns, as functions of the step alone."""
 
-    def __init__(self, plan: TrainingPlan, n_periods: int, n_pairs: int) -> None:
+    def __init__(self, plan: TrainingPlan, n_periods: int, n_pairs: int, n_actions: int) -> None:
         self.plan, self.n_pairs = plan, n_pairs
         self.first = min(plan.window, n_periods) - 1  # the first period with a whole window
         self.n_rows = (n_periods - self.first) * n_pairs
         self.batch = min(plan.batch, max(32, self.n_rows // 50), self.n_rows)  # a small set still gets some steps
         self.per_pass = self.n_rows // self.batch
-        self.n_steps = max(round(plan.epochs * plan.share * self.per_pass), plan.epochs)
+        longest = min(self.per_pass, max(1, _LARGEST_PASS // (self.batch * n_actions)))
+        self.n_steps = max(round(plan.epochs * plan.share * longest), plan.epochs)
 
     def steps(self, epoch: int) -> range:
         """The steps of an epoch (from 1), counted over the whole training."""
@@ -111,6 +114,7 @@ class Member:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(plan.seed * 1000 + number)
             self.network = DyadNetwork(n_channels, len(rows.recurrent), n_actions, plan.hidden, plan.dropout)
+            self.network.unit.copy_(rows.unit)
             self.random = torch.random.get_rng_state()
         self.parameters = dict(self.network.named_parameters())
         self.moments = {
@@ -159,7 +163,7 @@ class Member:
         t, p = rows // self.schedule.n_pairs + self.schedule.first, rows % self.schedule.n_pairs
         window = self.course[(t[:, None] + self._back).clamp(min=0), p[:, None]]
         corrected = data.highway[t, p] + corrections(self.network(window, data.inputs[t, p]))
-        return mean_cost(corrected, data.came[t, p], data.seen[t, p], data.counts)
+        return mean_cost(corrected, data.came[t, p], data.seen[t, p], data)
 
     def state(self) -> dict[str, np.ndarray]:
         """Moments, step and random numbers as arrays, copied."""
@@ -176,7 +180,7 @@ class Member:
 
 def make_members(rows: Rows, plan: TrainingPlan, n_members: int) -> list[Member]:
     """Untrained members on the same data."""
-    schedule, course = Schedule(plan, *rows.inputs.shape[:2]), rows.course()
+    schedule, course = Schedule(plan, *rows.came.shape), rows.course()
     return [Member(rows, course, schedule, number) for number in range(n_members)]
 
 
@@ -199,15 +203,15 @@ def ensemble_cost(networks: Sequence[DyadNetwork], rows: Rows, window: int) -> f
         corrected = rows.highway[t].flatten(0, 1) + correction
         came, seen = rows.came[t].flatten(0, 1), rows.seen[t].flatten(0, 1)
         n = int(seen.sum())
-        total, n_cells = total + n * float(mean_cost(corrected, came, seen, rows.counts)), n_cells + n
+        total, n_cells = total + n * float(mean_cost(corrected, came, seen, rows)), n_cells + n
     return total / max(n_cells, 1)
 
 
-def mean_cost(corrected: Tensor, came: Tensor, seen: Tensor, counts: bool) -> Tensor:
-    """Likelihood of the counts and squared error of the level, per observed cell, for forecasts (B, 3, K)."""
+def mean_cost(corrected: Tensor, came: Tensor, seen: Tensor, rows: Rows) -> Tensor:
+    """Likelihood of the counts and squared error of the level in its unit, per observed cell, for forecasts (B, 3, K)."""
     log_mean, log_size, level = corrected.unbind(-2)
-    squared = (level - (torch.log1p(came) if counts else came)).square()
+    squared = ((level - (torch.log1p(came) if rows.counts else came)) / rows.unit).square()
     cost = _SQUARED_WEIGHT * squared
-    if counts:
+    if rows.counts:
         cost = cost + negative_log_likelihood(log_mean, log_size, came)
     return torch.where(seen, cost, 0).sum() / seen.sum().clamp(min=1)

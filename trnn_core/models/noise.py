@@ -87,7 +87,7 @@ def fit_count_noise(
 def fit_value_noise(level: np.ndarray, activity: np.ndarray, values: np.ndarray) -> ValueNoise:
     """Gaussian maximum likelihood for the two coefficients of log sd."""
     residual = (values - level).ravel()
-    floor = max(1e-6, 1e-3 * float(residual.std()))
+    floor = 1e-3 * float(residual.std()) or 1e-6
     x = np.log(activity.ravel() + floor)
 
     def loss(c: np.ndarray) -> float:

@@ -49,7 +49,7 @@ class Recommended(LevelForecaster):
     """
 
     name = "recommended"
-    min_periods = 60
+    min_periods = 40
 
     def __init__(self, n_members: int = 3, plan: TrainingPlan | None = None, parts: Parts | None = None) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Recommended(LevelForecaster):
         self._in_training: list[Member] = []
         self._highway: PooledAR = self.parts.highway()
         self._period: Period = "week"
-        self._centre, self._spread = np.zeros(0), np.ones(0)
+        self._centre, self._spread, self._unit = np.zeros(0), np.ones(0), np.ones(0)
         self._shares: dict[int, float] = {1: 1.0}
         self._known: list[tuple[Panel, Channels]] = []
 
@@ -90,7 +90,9 @@ class Recommended(LevelForecaster):
         origins = np.arange(first, panel.n_periods - 1)
         pairs = self._some_pairs(panel, len(origins))
         inputs, highway = self._inputs(panel, origins, 1, pairs)  # (T, P, F, K), (T, P, 3, K)
-        self._centre, self._spread = inputs.mean((0, 1)), inputs.std((0, 1)) + 1e-3
+        self._centre, self._spread = inputs.mean((0, 1)), inputs.std((0, 1))
+        self._spread += 1e-3 if panel.counts else 1e-4 * np.abs(self._centre) + 1e-30  # values may be of any scale
+        self._unit = self._level_unit(panel, origins, pairs, highway)
         self._in_training = make_members(self._rows(panel, origins, pairs, inputs, highway), self.plan, self.n_members)
         self.members = [member.network for member in self._in_training]
 
@@ -108,7 +110,18 @@ class Recommended(LevelForecaster):
         came = _pick((panel.values if panel.counts else panel.level)[origins + 1], pairs)
         seen = _pick(panel.observed[origins + 1], pairs)
         tensors = [torch.from_numpy(np.ascontiguousarray(x)) for x in (inputs, highway, came, seen)]
-        return Rows(tensors[0], tensors[1], tensors[2], tensors[3], self._channels(panel).recurrent, panel.counts)
+        unit = torch.from_numpy(self._unit.astype(np.float32))
+        return Rows(tensors[0], tensors[1], tensors[2], tensors[3], self._channels(panel).recurrent, panel.counts, unit)
+
+    @staticmethod
+    def _level_unit(panel: Panel, origins: np.ndarray, pairs: np.ndarray, highway: np.ndarray) -> np.ndarray:
+        """(K,): 1 for counts; values have no scale of their own, so they are measured by the linear model's usual error."""
+        if panel.counts:
+            return np.ones(panel.level.shape[-1])
+        error = _pick(panel.level[origins + 1], pairs) - highway[:, :, 2].astype(float)
+        seen = _pick(panel.observed[origins + 1], pairs)
+        spread = np.sqrt(np.where(seen, error**2, 0.0).sum((0, 1)) / np.maximum(seen.sum((0, 1)), 1))
+        return np.where(spread > 0, spread, 1.0)
 
     def attach(self, series: RelationalSeries) -> Self:
         """Give a model that was saved its training periods back, so that it can learn how to look further ahead."""

@@ -1,7 +1,7 @@
 """A fitted `Recommended` as plain arrays and back, so that a run can keep it without its training data.
 
 Names: `member0.cell.W1_0` ... the networks; `centre`, `spread` (F, K) the scaling; `shares` (H,), `highway` (H, K, P) per step
-ahead; `noise` (H, ...) and for value series `own_noise` (H, 3), the noise models.
+ahead; `noise` (H, ...) the noise models; for value series also `own_noise` (H, 3) and `unit` (K,).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def to_arrays(model: Recommended, horizon: int = 8) -> dict[str, np.ndarray]:
         "shape": np.array([model.plan.window, model.plan.hidden, len(model.members)]),
     }
     if not panel.counts:
-        arrays["own_noise"] = np.stack([_flat(model._noise[h]) for h in steps])
+        arrays |= {"own_noise": np.stack([_flat(model._noise[h]) for h in steps]), "unit": model._unit}
     for i, member in enumerate(model.members):
         arrays |= {f"member{i}.{name}": value.detach().numpy().copy() for name, value in member.state_dict().items()}
     return arrays
@@ -56,6 +56,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray], like: RelationalSeries) -> Rec
         model._highway, model._period = highway, like.period
         model._shares = {h: float(arrays["shares"][h - 1]) for h in range(1, n_steps + 1)}
         model._centre, model._spread = arrays["centre"], arrays["spread"]
+        model._unit = arrays.get("unit", np.ones(n_actions))
         if "own_noise" in arrays:
             model._noise = {h: _noise(arrays["own_noise"][h - 1]) for h in range(1, n_steps + 1)}
         recurrent = arrays["member0.cell.U1_0"].shape[-1]
@@ -63,6 +64,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray], like: RelationalSeries) -> Rec
             network = DyadNetwork(len(model._centre), recurrent, n_actions, hidden)
             stored = {k.partition(".")[2]: v for k, v in arrays.items() if k.startswith(f"member{i}.")}
             network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in stored.items()})
+            network.unit.copy_(torch.from_numpy(np.asarray(model._unit)))
             model.members.append(network.eval())
     except (KeyError, RuntimeError, ValueError) as e:
         raise TRNNError(

@@ -54,7 +54,7 @@ class DyadLearner:
     def loss_scale(self) -> str:
         if self.counts:
             return "mean negative binomial log-likelihood of the counts (without their own term) plus 2.5 times the squared error of log1p, cells off the diagonal"
-        return "2.5 times the mean squared error of the values, cells off the diagonal"
+        return "2.5 times the mean squared error of the values, in units of the linear model's own in training, cells off the diagonal"
 
     def batches(self, epoch: int, drops: int) -> list[tuple[Member, Tensor]]:
         found = []

@@ -23,7 +23,7 @@ class RelationalMLTR(LevelForecaster):
     """
 
     name = "mltr"
-    min_periods = 60
+    min_periods = 40
     slices: tuple[str, ...] = ("direct", "reciprocal", "transitive")
     lags = True
     joint = True

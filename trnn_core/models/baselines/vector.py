@@ -24,7 +24,7 @@ class VectorLSTM(LevelForecaster):
     """
 
     name = "vector_lstm"
-    min_periods = 60
+    min_periods = 40
     holdout = 0.125
     cell: type[nn.Module] = nn.LSTM
 
