@@ -45,8 +45,8 @@ def test_names_lead_nowhere(tmp_path, small_series):
 
 def test_nothing_unpickles(tmp_path, small_series):
     assert static_campaign().failures == []
-    tally = pickle_campaign(tmp_path, small_series, every=25)
-    assert tally.failures == [] and tally.tried >= 8
+    tally = pickle_campaign(tmp_path, small_series, every=40)
+    assert tally.failures == [] and tally.tried >= 5
 
 
 def test_the_planted_pickle_would_be_noticed(tmp_path):
