@@ -53,6 +53,8 @@ postgres:
 tools: postgres
 	@PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null || $(APT) nginx || echo "no nginx: proxy and login will not be tried"
 	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || $(APT) libfaketime || echo "no libfaketime: jumping clocks will not be tried"
+	@command -v pdftoppm >/dev/null || $(APT) poppler-utils || echo "no pdftoppm: printed pages will not be looked at"
+	@command -v soffice libreoffice >/dev/null || $(APT) libreoffice-impress || echo "no LibreOffice: slides will not be opened in it"
 
 # A database of known holes, beside the environment: it is no part of what runs.
 advisories: install-dev

@@ -34,13 +34,15 @@ class Server:
     prefix         the path under which a reverse proxy shows it
     options        further words for the command line
     environment    further variables
+    before         a command that starts it, such as one that puts it into a namespace of its own
     """
 
     def __init__(
         self, data: Path, runs: Path, wait: float = 60.0, *, prefix: str = "", options: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None, before: Sequence[str] = (),
     ):  # fmt: skip
         self.data, self.runs, self.wait, self.prefix = data, runs, wait, prefix
+        self.before = before
         self.options = [*options, *(["--server.baseUrlPath", prefix] if prefix else [])]
         self.environment = {"TRNN_DATA": str(data), "TRNN_RUNS": str(runs), **(environment or {})}
         self.port = free_port()
@@ -53,7 +55,7 @@ class Server:
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), "--server.headless", "true", *self.options],
+            [*self.before, sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), "--server.headless", "true", *self.options],
             cwd=ROOT, env=HEAPS | os.environ | self.environment, stdout=self.output, stderr=self.output, start_new_session=True,
         )  # fmt: skip
         deadline = time.monotonic() + self.wait

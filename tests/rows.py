@@ -39,8 +39,11 @@ def store(place: Path):
 
 def kill_job(place: Path, long: bool) -> Tally:
     from tests.faults.killing import kill_campaign
+    from tests.faults.watching import Onlooker, other_machine
 
-    return kill_campaign(store(place), series(), 500 if long else 12, seed=1, n_chains=50 if long else 2)
+    with Onlooker(where := store(place)) as page:
+        tally = kill_campaign(where, series(), 500 if long else 12, seed=1, n_chains=50 if long else 2, page=page)
+    return tally.add(other_machine(place, series(), 3 if long else 1))
 
 
 def kill_server(place: Path, long: bool) -> Tally:
@@ -196,7 +199,7 @@ ROWS = {
         Row("kill-job", "Faults", "`kill -9` of a training job at random moments, while saving included", kill_job, 25),
         Row("kill-server", "Faults", "`kill -9` of the server in mid-training", kill_server, 10),
         Row("rot", "Faults", "single bit flips and truncations over all files of a run", rot, 8),
-        Row("disk", "Faults", "disk full while saving, store read-only, store deleted under a running job", disk, 12),
+        Row("disk", "Faults", "disk full while saving, store read-only, store deleted under a running job", disk, 15),
         Row("writers", "Faults", "two servers, eight writers on one store, kills among them", writers, 10),
         Row("clock", "Faults", "clock jumps, daylight saving, week 53, leap day", clock, 8),
         Row("memory", "Faults", "out of memory in a job", memory, 10),
@@ -231,7 +234,8 @@ def run_row(key: str, long: bool, report: Path, plant: bool = False, limit: floa
                 process.wait(limit)
             finally:
                 end_all(process)
-        return Tally(**json.loads(report.read_text()))
+        tally = Tally(**json.loads(report.read_text()))
+        return tally if tally.tried or tally.skipped else Tally(1, ["nothing was tried, and no reason given"])
     except subprocess.TimeoutExpired:
         return Tally(1, [f"did not end within {limit:.0f} s"])
     except (OSError, ValueError, TypeError):

@@ -1,7 +1,8 @@
-"""A full disk, a read-only store, a store deleted under a running job: a clear word, nothing lost, no busy loop."""
+"""A full disk, a store that becomes read-only, a store deleted under a running job: a clear word, nothing lost, no busy loop."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -59,10 +60,10 @@ def fill_up(path: Path) -> None:
 
 
 def check_calm(pid: int, seconds: float = 3.0) -> None:
-    """Whoever only waits uses hardly any processor time."""
+    """Whoever only waits lives, and uses hardly any processor time."""
     before = cpu_seconds(pid)
     time.sleep(seconds)
-    used = (cpu_seconds(pid) - before) / seconds if psutil.pid_exists(pid) else 0.0
+    used = (cpu_seconds(pid) - before) / seconds
     assert used < IDLE, f"a busy loop: {used:.0%} of a core while there is nothing to do"
 
 
@@ -70,23 +71,37 @@ def full_disk(folder: Path, series: RelationalSeries, case: int) -> None:
     """The disk fills up while a job is saving; when there is room again it goes on exactly from there."""
     with small_disk(folder / f"full-{case}") as disk:
         store = RunStore(disk / "runs")
-        jobs.submit(store, LONG, series, run_id="long")
+        for name in ("long", "next"):
+            jobs.submit(store, LONG, series, run_id=name)
         with WorkerProcess(store) as worker:
             reach(store, "long", 2 + case)
             fill_up(disk / "hog")
             until(lambda: not store.get("long").status().is_live, "the job must notice the full disk", 40)
+            fill_up(disk / "hog-2")  # what the job gave up so that it could say so
             status = store.get("long").status()
-            assert status.state in ("failed", "interrupted") and status.can_resume, status
-            assert status.state == "interrupted" or "disk is full" in status.message, status.message
+            assert status.state == "failed" and "disk is full" in status.message and status.can_resume, status
             snapshot, _, problems = newest_good(store.root / "long" / "checkpoints")
             assert snapshot is not None and snapshot.epoch >= 2 + case and not problems, "the checkpoint is lost"
             assert store.get("long").verify() == []
-            check_calm(worker.process.pid)
-            (disk / "hog").unlink()
+            check_calm(worker.process.pid, 8.0)
+            assert worker.process.poll() is None, "the worker did not outlive the full disk"
+            for hog in ("hog", "hog-2"):
+                (disk / hog).unlink()
+            settle(store, "next")
             jobs.resume(store, "long")
             reach(store, "long", snapshot.epoch + 2)
             jobs.ask(store, "long", "cancel")
             assert jobs.wait(store, "long").state == "cancelled"
+
+
+def settle(store: RunStore, run_id: str) -> None:
+    """A run that waited while there was no room is trained when there is, by itself or when resumed; then cancelled."""
+    if not store.get(run_id).status().is_live:
+        assert "disk is full" in store.get(run_id).status().message, store.get(run_id).status()
+        jobs.resume(store, run_id)
+    reach(store, run_id, 2)
+    jobs.ask(store, run_id, "cancel")
+    assert jobs.wait(store, run_id).state == "cancelled"
 
 
 def read_only(folder: Path, series: RelationalSeries, case: int) -> None:
@@ -116,6 +131,39 @@ def read_only(folder: Path, series: RelationalSeries, case: int) -> None:
             reach(store, "long", epoch + 2)
 
 
+def obey_permissions() -> None:
+    """Root may write wherever it likes; a process begun after this may not (CAP_DAC_OVERRIDE is dropped)."""
+    if os.geteuid() == 0:
+        ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)
+
+
+def allow_writing(folder: Path, allowed: bool) -> None:
+    for path in (folder, *(p for p in folder.rglob("*") if p.is_dir())):
+        path.chmod(0o755 if allowed else 0o555)
+
+
+def unwritable(folder: Path, series: RelationalSeries, case: int) -> None:
+    """Nothing can be written any more under a running job: it ends, the worker waits calmly, all can be read."""
+    store = RunStore(folder / f"unwritable-{case}")
+    for name in ("long", "next"):
+        jobs.submit(store, LONG, series, run_id=name)
+    with WorkerProcess(store, first=obey_permissions) as worker:
+        reach(store, "long", 2 + case)
+        allow_writing(store.root, False)
+        until(lambda: not store.get("long").status().is_live, "the job must notice that it cannot save", 40)
+        run = store.get("long")
+        assert run.status().state == "interrupted" and run.status().can_resume, run.status()
+        assert "may not write there" in (run.folder / "log.txt").read_text(), "the log does not say why"
+        snapshot, _, problems = newest_good(run.folder / "checkpoints")
+        assert snapshot is not None and snapshot.epoch >= 2 + case and not problems and run.verify() == []
+        check_calm(worker.process.pid, 8.0)
+        assert worker.process.poll() is None, "the worker did not outlive it"
+        allow_writing(store.root, True)
+        settle(store, "next")
+        jobs.resume(store, "long")
+        reach(store, "long", snapshot.epoch + 2)
+
+
 def deleted(folder: Path, series: RelationalSeries, case: int) -> None:
     """The whole store is deleted under a running job: job and worker end, and nothing is put back in its place."""
     store, job = RunStore(folder / f"deleted-{case}"), []
@@ -142,7 +190,7 @@ def deleted(folder: Path, series: RelationalSeries, case: int) -> None:
 
 def disk_campaign(folder: Path, series: RelationalSeries, n_each: int) -> Tally:
     tally = Tally()
-    for kind in (full_disk, read_only, deleted):
+    for kind in (full_disk, read_only, unwritable, deleted):
         for case in range(n_each):
             try:
                 with tally.case(f"{kind.__name__} {case}"):

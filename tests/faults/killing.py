@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.campaign import Tally, until
+from tests.campaign import Tally
+from tests.faults.watching import Onlooker
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
 from trnn_core.training.checkpoints import arrays_to_bytes, list_epochs, load_checkpoint
@@ -27,6 +28,7 @@ from trnn_core.training.store import RunStore
 from trnn_core.training.trainer import fit
 
 ROOT = Path(__file__).resolve().parents[2]
+AFTER_KILL = ("interrupted", "queued", "finished")  # or killed before it had begun, or just after its end
 
 
 class Trainers:
@@ -51,7 +53,7 @@ class Trainers:
         self.process.stdout.close()
 
     def train(self, run: Run, kill_after: float | None = None, while_saving: bool = False) -> int:
-        """Train a run; killed with SIGKILL after so many seconds, or at the next save after them.
+        """Train a run; killed with SIGKILL after so many seconds, or at the next save after them (then `killed_at`).
 
         Returns the exit code, -9 for a kill.
         """
@@ -63,22 +65,22 @@ class Trainers:
         killer = None
         if kill_after is not None:
             watch = run.folder / "checkpoints" if while_saving else None
-            killer = threading.Thread(target=_kill, args=(pid, kill_after, watch))
+            killer = threading.Thread(target=self._kill, args=(pid, kill_after, watch))
             killer.start()
         code = int(self.process.stdout.readline())
         if killer:
             killer.join()
         return code
 
-
-def _kill(pid: int, after: float, watch: Path | None) -> None:
-    time.sleep(after)
-    try:
-        while watch is not None and not any(name.startswith(TEMPORARY) for name in os.listdir(watch)):  # noqa: PTH208
-            os.kill(pid, 0)
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+    def _kill(self, pid: int, after: float, watch: Path | None) -> None:
+        time.sleep(after)
+        try:
+            while watch is not None and not any(name.startswith(TEMPORARY) for name in os.listdir(watch)):  # noqa: PTH208
+                os.kill(pid, 0)
+            self.killed_at = time.monotonic()
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
 
 
 class Reference:
@@ -106,7 +108,7 @@ def without_seconds(rows: list[dict]) -> list[dict]:
 def check_after_kill(run: Run, reference: Reference) -> dict[str, bool | int]:
     """The store opens, the run is whole up to its last finished epoch, and that is bit-exact. Returns what was hit."""
     found = RunStore(run.folder.parent).get(run.run_id)
-    until(lambda: found.status().state in ("interrupted", "queued", "finished"), "shown as interrupted", 30.0)
+    assert found.status().state in AFTER_KILL, found.status()
     assert run.run_id in {r.run_id for r in RunStore(run.folder.parent).runs()}
     damage = found.verify()
     assert not damage, damage
@@ -130,11 +132,11 @@ def check_ended(run: Run, reference: Reference) -> None:
     assert run.verify() == []
 
 
-def kill_campaign(store: RunStore, series: RelationalSeries, n_kills: int, seed: int, n_chains: int = 1) -> Tally:
+def kill_campaign(store: RunStore, series: RelationalSeries, n_kills: int, seed: int, n_chains: int = 1, page: Onlooker | None = None) -> Tally:  # fmt: skip
     """Kill trainers at random moments until `n_kills` have hit a living one.
 
     A run is resumed after every kill and left in peace after `n_kills / n_chains` of them; it must then end bit for bit
-    as if nothing had happened.
+    as if nothing had happened. A `page` of a real server may look on.
     """
     reference = Reference(series, SMALL)
     rng = np.random.default_rng(seed)
@@ -146,12 +148,16 @@ def kill_campaign(store: RunStore, series: RelationalSeries, n_kills: int, seed:
         whole = time.perf_counter() - begun
         while tally.tried < n_kills and len(tally.failures) < 20:
             run, hit = store.create(SMALL, series), False
+            if page:
+                page.open(run.run_id)
             for _ in range(min(at_most, n_kills - tally.tried)):
                 code = trainers.train(run, rng.uniform(0.0, 0.7 * whole), while_saving=rng.random() < 0.3)
                 if code != -9:
                     break
                 hit = True
                 with tally.case(f"kill {tally.tried + 1} of run {run.run_id}"):
+                    if page:
+                        page.until_shown(run.run_id, AFTER_KILL, trainers.killed_at)
                     saving += bool(check_after_kill(run, reference)["saving"])
             try:
                 assert run.status().state == "finished" or trainers.train(run) == 0, "it did not end"
@@ -161,8 +167,12 @@ def kill_campaign(store: RunStore, series: RelationalSeries, n_kills: int, seed:
                 tally.failures.append(f"end of run {run.run_id}: {e}")
     if chains < n_chains:
         tally.failures.append(f"only {chains} killed runs were resumed to their end, {n_chains} must be")
+    if n_kills >= 100 and saving < 0.05 * n_kills:
+        tally.failures.append(f"only {saving} kills came while a file was being saved: this proves little")
     tally.figures = {
         "kills while a file was being saved": str(saving),
         "killed runs resumed to their end, bit for bit": str(chains),
     }
+    if page:
+        tally.figures["shown as interrupted by a page within"] = f"{page.slowest:.1f} s"
     return tally

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scripts.serve import Server
 from tests.campaign import Tally
-from tests.faults.workers import WorkerProcess, make_home
+from tests.faults.workers import WorkerProcess, make_home, reach
 from tests.load.client import Session, run_alone
 from tests.training.small import TINY
 from trnn_core.data.series import RelationalSeries
@@ -16,6 +16,7 @@ from trnn_core.training import jobs
 from trnn_core.training.store import RunStore
 
 GREEDY = TINY.changed(**{"model.hidden_shape": (160, 160, 60), "train.batch_size": 256, "data.window": 12})
+LONG = TINY.changed(**{"train.epochs": 200_000})
 REASONS = ("ran out of memory", "memory ran out")
 
 
@@ -30,20 +31,27 @@ async def look(url: str) -> str:
 
 
 def memory_campaign(folder: Path, series: RelationalSeries, megabytes: tuple[int, ...]) -> Tally:
-    """Small limits hit the start of a job, larger ones its training."""
-    tally = Tally()
+    """Small limits hit the start of a job, larger ones its training; under the largest, another trains beside it."""
+    tally, largest = Tally(), max(megabytes)
     wide = simulate(seed=3, n_actors=40, n_periods=80)
     for most in megabytes:
         home = make_home(folder / f"home-{most}")
         store = RunStore(home / "runs")
         with Server(home / "data", home / "runs") as server:
-            with tally.case(f"the greedy job under {most} MB"), WorkerProcess(store, first=limit(most)) as worker:
+            with tally.case(f"the greedy job under {most} MB"), WorkerProcess(store, 2, first=limit(most)) as worker:
+                if most == largest:
+                    jobs.submit(store, LONG, series, run_id="beside")
+                    reach(store, "beside", 1)
                 jobs.submit(store, GREEDY, wide, run_id="greedy", name="Greedy run")
                 status = jobs.wait(store, "greedy", 300)  # one limit makes a library spin, until the worker ends it
                 assert status.state in ("failed", "interrupted"), status
                 assert any(words in status.message for words in REASONS), f"no reason: {status.message}"
                 assert worker.process.poll() is None, "the worker died with its job"
                 assert "Greedy run: failed" in run_alone(look(server.url)), "the server must live and tell"
+                if most == largest:
+                    reach(store, "beside", store.get("beside").status().epoch + 2)
+                    jobs.ask(store, "beside", "cancel")
+                    assert jobs.wait(store, "beside").state == "cancelled"
             with tally.case(f"another job after it ({most} MB)"), WorkerProcess(store):
                 jobs.submit(store, TINY, series, run_id="modest")
                 assert jobs.wait(store, "modest", 180).state == "finished"

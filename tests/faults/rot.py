@@ -62,6 +62,7 @@ def rot_campaign(store: RunStore, series: RelationalSeries, n_flips: int, n_cuts
     prepare(store, series)
     rng, tally, counts = np.random.default_rng(seed), Tally(), {"noticed": 0, "harmless": 0}
     before = {name: reading(store.get(name)) for name in ("whole", "half")}
+    neighbour = reading(store.get("neighbour"))
     data = store.series_path(series.fingerprint)
     files = {name: files_of(store, name) for name in before}
     for case in range(n_flips + n_cuts):
@@ -72,7 +73,8 @@ def rot_campaign(store: RunStore, series: RelationalSeries, n_flips: int, n_cuts
         with tally.case(f"{run_id}/{victim.name} {'cut' if case >= n_flips else 'flipped'}"):
             noticed = check_series(store, run_id, series) if victim == data else check_run(store, run_id, before[run_id], victim)  # fmt: skip
             counts["noticed" if noticed else "harmless"] += 1
-            assert RunStore(store.root).get("neighbour").verify() == [], "the neighbour is damaged too"
+            beside = {run.run_id: run for run in RunStore(store.root).runs()}["neighbour"]
+            assert beside.verify() == [] and reading(beside) == neighbour, "the neighbour is damaged too"
         victim.write_bytes(content)
     kinds = {p.name for found in files.values() for p in found}
     tally.figures = {

@@ -28,13 +28,15 @@ def _npz(**more: np.ndarray) -> bytes:
     return stream.getvalue()
 
 
-def _container(kind: str) -> bytes:
-    frame = pd.read_csv(io.StringIO(CSV))
+def _parquet(table: str = CSV) -> bytes:
     stream = io.BytesIO()
-    if kind == "parquet":
-        frame.to_parquet(stream)
-    else:
-        frame.to_excel(stream, index=False, engine="openpyxl")
+    pd.read_csv(io.StringIO(table)).to_parquet(stream)
+    return stream.getvalue()
+
+
+def _workbook() -> bytes:
+    stream = io.BytesIO()
+    pd.read_csv(io.StringIO(CSV)).to_excel(stream, index=False, engine="openpyxl")
     return stream.getvalue()
 
 
@@ -58,8 +60,8 @@ SEEDS: dict[str, bytes] = {
     "frostt": b"1 2 1 1 5\n2 1 2 3 1\n3 3 1 2 7\n",
     "npz": _npz(),
     "npz with a mask": _npz(values=np.ones((3, 2, 2, 2)), observed=np.ones((3, 2, 2, 2), bool), source=np.array('{"title": "t"}')),
-    "parquet": _container("parquet"),
-    "xlsx": _container("xlsx"),
+    "parquet": _parquet(),
+    "xlsx": _workbook(),
     "gzip": gzip.compress(ICEWS),
     "zip": _zipped("a.tab", ICEWS),
 }  # fmt: skip

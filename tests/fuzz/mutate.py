@@ -22,22 +22,27 @@ from pathlib import Path
 import numpy as np
 
 from tests.campaign import ROOT, Tally
-from tests.fuzz.corpus import CSV, SEEDS, TOKENS, _container, _zipped, damage
+from tests.fuzz.corpus import SEEDS, TOKENS, _parquet, _zipped, damage
 from trnn_core.data.readers import ImportOptions, read_series
 from trnn_core.errors import TRNNError
 
 INTERESTING = Path(__file__).with_name("interesting.jsonl")
 MEMORY = 2**30
 SLOW = 20.0  # seconds for one small file, on a busy machine
+MONTHS = [f"{y}-{m:02}-{(7 * y + 5 * m) % 28 + 1:02}" for y in (2013, 2014, 2015) for m in range(1, 13)]
+# Long enough for every period: unspoilt, each kind is read with each of the options, so that damage decides.
+TABLE = "date,source,target,action,value\n" + "".join(f"{d},USA,\"Korea, South\",talks,{n}\n{d},IRN,USA,threats,{n}\n" for n, d in enumerate(MONTHS))  # fmt: skip
+TABBED = TABLE.replace('"Korea, South"', "China").replace(",", "\t")
 KINDS: dict[str, bytes] = {
-    "csv": SEEDS["csv"],
-    "tsv": SEEDS["tsv"],
+    "csv": TABLE.encode(),
+    "tsv": TABBED.encode(),
     "npz": SEEDS["npz"],
     "npz with a mask": SEEDS["npz with a mask"],
-    "parquet": SEEDS["parquet"],
-    "zip": _zipped("a.csv", CSV.encode()),
-    "zip of parquet": _zipped("a.parquet", _container("parquet")),
+    "parquet": _parquet(TABLE),
+    "zip": _zipped("a.csv", TABLE.encode()),
+    "zip of tsv": _zipped("a.tsv", TABBED.encode()),
 }
+ENDINGS = {"npz with a mask": "npz", "zip of tsv": "zip"}  # of a file's name; else as the kind
 OPTIONS = (
     {"actors": "all", "keep_partial": True},
     {"period": "day", "value": "mean", "threads": 1},
@@ -112,19 +117,24 @@ def batch(n: int, seed: int, first: int, report: Path, keep: bool) -> None:
     kept: dict[str, tuple[bytes, dict, bool]] = {}
     failures: list[str] = []
     before, read = resident("VmRSS"), 0
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as place:
+        (folder := Path(place) / "inside").mkdir()
         for number in range(first, first + n):
             kind, data, options = make_case(number, seed)
             if number % 50 == 0:
                 report.write_text(json.dumps({"at": number}))
             try:
-                words = read_case(Path(folder) / "f", data, options)
+                name = "f" if number % 2 else f"f.{ENDINGS.get(kind, kind)}"  # half of them without an ending
+                words = read_case(folder / name, data, options)
                 read += words == "read"
                 mark = f"{kind}: {signature(words)}"
                 if keep and len(data) < 6000 and (mark not in kept or len(data) < len(kept[mark][0])):
                     kept[mark] = (data, options, words == "read")
             except Exception as e:
                 failures.append(f"case {number} of seed {seed} ({kind}): {type(e).__name__}: {str(e)[:200]}")
+        stray = {p.name for p in (*Path(place).iterdir(), *folder.iterdir())} - {"inside", "f", *(f"f.{ENDINGS.get(k, k)}" for k in KINDS)}  # fmt: skip
+        if stray:
+            failures.append(f"cases {first} to {first + n}: written beside the file: {sorted(stray)[:5]}")
     grown = resident("VmHWM") - before
     if grown > MEMORY:
         failures.append(f"cases {first} to {first + n}: {grown / 2**20:.0f} MB of memory")

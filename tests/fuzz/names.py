@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import quote
 
 from scripts.serve import Server
 from tests.campaign import Tally
@@ -24,16 +25,22 @@ NAMES = (
 )  # fmt: skip
 
 
-def snapshot(folder: Path) -> dict[str, str]:
-    """Every file beside the store and the data, with its content."""
-    return {str(p): hashlib.sha256(p.read_bytes()).hexdigest() if p.is_file() else "" for p in sorted(folder.iterdir()) if p.name not in ("runs", "data")}  # fmt: skip
+def hostile(home: Path) -> tuple[str, ...]:
+    return (*NAMES, f"{home.parent}/evil")  # as an absolute path, too
+
+
+def snapshot(home: Path) -> dict[str, str]:
+    """Every file beside the store and the data and in the folder above, with its content."""
+    mine = {home / "runs", home / "data"}
+    beside = [p for p in sorted(home.parent.rglob("*")) if not mine & {p, *p.parents}]
+    return {str(p): hashlib.sha256(p.read_bytes()).hexdigest() if p.is_file() else "" for p in beside}
 
 
 def core_names(home: Path, series: RelationalSeries, tally: Tally) -> None:
     """Through the store: as id, name, tag, and in every verb that takes one."""
     store = RunStore(home / "runs")
     store.create(TINY, series, run_id="kept", state="paused")
-    for name in NAMES:
+    for name in hostile(home):
         with tally.case(f"the store with {name!r:.40}"):
             before = snapshot(home)
             for act in (
@@ -57,11 +64,10 @@ def core_names(home: Path, series: RelationalSeries, tally: Tally) -> None:
 
 async def page_names(url: str, home: Path, tally: Tally) -> None:
     """Through the pages: in the address, as the name of an upload, of a set and of a run."""
-    for name in NAMES:
+    store = RunStore(home / "runs")
+    for name in hostile(home):
         with tally.case(f"the pages with {name!r:.40}"):
             before = snapshot(home)
-            from urllib.parse import quote
-
             for page, key in (("Data", "data"), ("Forecast", "run"), ("Train", "run")):
                 async with Session(url, page, f"{key}={quote(name)}") as visitor:
                     check_markup(visitor)
@@ -78,6 +84,13 @@ async def page_names(url: str, home: Path, tally: Tally) -> None:
                 if visitor.has("button", "Save and explore"):
                     await visitor.click("Save and explore")
                     check_markup(visitor)
+            async with Session(url, "Train") as visitor:
+                visitor.set(visitor.widget("text_input", "Name of the run"), name)
+                await visitor.click("Start training")
+                check_markup(visitor)
+                run = store.runs()[0]
+                assert run.status().is_live and len(run.name) <= 120 and run.name.isprintable(), run.name
+                jobs.ask(store, run.run_id, "cancel")
             assert snapshot(home) == before, "something was written beside the data"
             strange = [p.name for p in (home / "data").iterdir() if p.suffix not in (".npz", ".csv") or "/" in p.name]
             assert not strange, f"in the data folder: {strange}"
@@ -95,7 +108,7 @@ def check_markup(visitor: Session) -> None:
 
 
 def names_campaign(folder: Path, series: RelationalSeries, pages: bool = True) -> Tally:
-    from tests.faults.workers import make_home
+    from tests.faults.workers import end_worker, make_home
     from tests.training.end_tasks import end_tasks
 
     home, tally = make_home(folder / "home"), Tally()
@@ -108,4 +121,5 @@ def names_campaign(folder: Path, series: RelationalSeries, pages: bool = True) -
     with Server(home / "data", home / "runs") as server:
         run_alone(page_names(server.url, home, tally))
     end_tasks(store)
+    end_worker(store)
     return tally

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tests.fuzz.bombs import BOMBS, bomb_campaign
-from tests.fuzz.mutate import INTERESTING, KINDS, fuzz_campaign, read_case
+from tests.fuzz.mutate import INTERESTING, KINDS, OPTIONS, fuzz_campaign, read_case
 from tests.fuzz.names import names_campaign
 from tests.fuzz.pickles import pickle_campaign, static_campaign
 
@@ -17,10 +17,16 @@ SAVED = [json.loads(line) for line in INTERESTING.read_text().splitlines()]
 
 
 def test_the_saved_corpus_is_read_or_refused_as_before(tmp_path):
-    assert len(SAVED) > 100 and {case["mark"].partition(":")[0] for case in SAVED} == set(KINDS)
+    assert len(SAVED) > 100 and {case["mark"].partition(":")[0] for case in SAVED} >= set(KINDS)
     for case in SAVED:
         words = read_case(tmp_path / "f", base64.b64decode(case["data"]), case["options"])
         assert (words == "read") == case["read"], f"{case['mark']}: now {words}"
+
+
+def test_damage_alone_decides_what_is_refused(tmp_path):
+    """Every kind of file that is mutated is read with every set of options while it is whole."""
+    for kind, data in KINDS.items():
+        assert [read_case(tmp_path / "f", data, options) for options in OPTIONS] == ["read"] * len(OPTIONS), kind
 
 
 def test_a_batch_of_new_ones(tmp_path):
@@ -39,8 +45,8 @@ def test_names_lead_nowhere(tmp_path, small_series):
 
 def test_nothing_unpickles(tmp_path, small_series):
     assert static_campaign().failures == []
-    tally = pickle_campaign(tmp_path, small_series, every=25)
-    assert tally.failures == [] and tally.tried >= 8
+    tally = pickle_campaign(tmp_path, small_series, every=40)
+    assert tally.failures == [] and tally.tried >= 5
 
 
 def test_the_planted_pickle_would_be_noticed(tmp_path):

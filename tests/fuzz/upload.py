@@ -8,12 +8,10 @@ from pathlib import Path
 from scripts.serve import Server
 from tests.campaign import Tally
 from tests.faults.workers import make_home
-from tests.fuzz.mutate import make_case
+from tests.fuzz.mutate import ENDINGS, make_case
 from tests.load.client import Session, run_alone
 from tests.training.end_tasks import end_tasks
 from trnn_core.training.store import RunStore
-
-ENDINGS = {"csv": "csv", "tsv": "tsv", "npz": "npz", "npz with a mask": "npz", "parquet": "parquet", "zip": "zip", "zip of parquet": "zip"}  # fmt: skip
 
 
 async def bring(url: str, numbers: range, seed: int, tally: Tally) -> None:
@@ -21,7 +19,7 @@ async def bring(url: str, numbers: range, seed: int, tally: Tally) -> None:
         kind, data, _ = make_case(number, seed)
         with tally.case(f"case {number} of seed {seed} ({kind})"):
             async with Session(url, "Data", "do=Add data") as visitor:
-                await visitor.upload("Your files", {f"case.{ENDINGS[kind]}": data})
+                await visitor.upload("Your files", {f"case.{ENDINGS.get(kind, kind)}": data})
                 assert visitor.alerts() or visitor.has("button", "Import"), "neither a preview nor a word"
                 if visitor.has("button", "Import"):
                     words = len(visitor.alerts())

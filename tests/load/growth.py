@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import numpy as np
@@ -55,14 +56,23 @@ def churn_campaign(folder: Path, n_sessions: int, warm: int = WARM) -> Tally:
     return tally
 
 
-async def watch(server: Server, n_updates: int, tally: Tally) -> None:
-    """One who leaves the page of a training open and looks again as soon as the last look is done."""
+async def watch(server: Server, n_updates: int, tally: Tally) -> tuple[int, list[float]]:
+    """One who leaves the page of a training open and looks again as soon as the last look is done.
+
+    Returns the last epoch that was shown, and the seconds of each look.
+    """
+    shown, seconds = 0, []
     async with Session(server.url, "Train", "run=long") as visitor:
         for n in range(n_updates):
             with tally.case(f"update {n}"):
                 if not visitor.live:
                     await visitor.rerun()
-                await visitor.rerun(next(iter(visitor.live)))
+                seconds.append(await visitor.rerun(next(iter(visitor.live))))
+                epoch = int(re.findall(r"Epoch (\d+) of", visitor.text())[0])
+                assert epoch >= shown, f"epoch {epoch} is shown after {shown}"
+                assert epoch > shown or n % 100 or not n, f"epoch {epoch} for a hundred looks"
+                shown = epoch if n % 100 == 0 else shown
+    return epoch, seconds
 
 
 def live_campaign(folder: Path, n_updates: int) -> Tally:
@@ -75,9 +85,13 @@ def live_campaign(folder: Path, n_updates: int) -> Tally:
         reach(store, "long", 3)
         run_alone(watch(server, max(n_updates // 10, 20), tally))
         before = megabytes(server)
-        run_alone(watch(server, n_updates - n_updates // 10, tally))
-        after, epochs = megabytes(server), store.get("long").status().epoch
+        run_alone(watch(server, n_updates // 2 - n_updates // 10, tally))
+        half = megabytes(server)
+        shown, seconds = run_alone(watch(server, n_updates - n_updates // 2, tally))
+        after, epoch = megabytes(server), store.get("long").status().epoch
     grown = after / before - 1
     tally.check(grown < GROWTH, f"the server grew by {grown:.0%}, from {before:.0f} to {after:.0f} MB")
-    tally.figures = {"after a tenth": f"{before:.0f} MB", "after all": f"{after:.0f} MB", "growth": f"{grown:+.1%}", "epochs shown": str(epochs)}  # fmt: skip
+    tally.check(after / half - 1 < GROWTH / 2, f"it goes on growing: {half:.0f} MB half-way, {after:.0f} MB at the end")
+    tally.check(shown > 0.9 * epoch, f"epoch {shown} was shown last, the training was at {epoch}")
+    tally.figures = {"after a tenth": f"{before:.0f} MB", "half-way": f"{half:.0f} MB", "after all": f"{after:.0f} MB", "growth": f"{grown:+.1%}", "epochs shown": str(shown), "an update, median": f"{np.median(seconds):.2f} s"}  # fmt: skip
     return tally

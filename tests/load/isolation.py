@@ -1,6 +1,8 @@
 """Twenty people with data of their own: nobody ever sees another's data, choice or cache.
 
-Every set has countries that no other has; whatever the server sends to a session is searched for the names of others.
+Every set and the run trained on it have countries that no other has, in the same shape and with the same dates;
+whatever the server sends to a session, figures and reports included, is searched for the names of others. What people
+choose (a set, a run, a pair, a country) is told by those names too.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from tests.faults.workers import make_home
 from tests.load.client import Session, run_alone
 from tests.load.visitors import choices
 from tests.training.end_tasks import end_tasks
+from tests.training.small import TINY
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import QUAD_ACTIONS, Provenance, RelationalSeries
+from trnn_core.training.execute import train_run
 from trnn_core.training.store import RunStore
 
 MARK = re.compile(rb"Zone(\d\d)[A-F]")
@@ -48,18 +52,31 @@ def check_own(visitor: Session, n: int, where: str) -> None:
 
 async def explore(url: str, n: int, n_actions: int, tally: Tally) -> None:
     """One's own saved set, looked at from many sides while others do the same."""
-    rng = np.random.default_rng(n)
     with tally.case(f"session {n} explores"):
         async with Session(url, "Data", f"data=set-{n:02d}") as visitor:
-            check_own(visitor, n, "opening")
-            assert MARK.search(visitor.content()), "its own names are not shown"
-            for step in range(n_actions):
-                widgets = choices(visitor)
-                widget, values = widgets[rng.integers(len(widgets))]
-                value = values[rng.integers(len(values))]
-                visitor.set(widget, value)
-                await visitor.rerun()
-                check_own(visitor, n, f"action {step}")
+            await wander(visitor, n, n_actions)
+
+
+async def forecast(url: str, n: int, n_actions: int, tally: Tally) -> None:
+    """One's own run: its forecast from many sides, then its report."""
+    with tally.case(f"session {n} looks at its forecast"):
+        async with Session(url, "Forecast", f"run=run-{n:02d}") as visitor:
+            await wander(visitor, n, n_actions)
+        async with Session(url, "Report", f"run=run-{n:02d}") as visitor:
+            check_own(visitor, n, "report")
+            assert own_names(n)[0].encode() in visitor.content(), "its own names are not in its report"
+
+
+async def wander(visitor: Session, n: int, n_actions: int) -> None:
+    rng = np.random.default_rng(n)
+    check_own(visitor, n, "opening")
+    assert MARK.search(visitor.content()), "its own names are not shown"
+    for step in range(n_actions):
+        widgets = choices(visitor)
+        widget, values = widgets[rng.integers(len(widgets))]
+        visitor.set(widget, values[rng.integers(len(values))])
+        await visitor.rerun()
+        check_own(visitor, n, f"action {step}")
 
 
 async def bring(url: str, n: int, tally: Tally) -> None:
@@ -79,14 +96,17 @@ async def bring(url: str, n: int, tally: Tally) -> None:
 
 def isolation_campaign(folder: Path, n_sessions: int, n_actions: int) -> Tally:
     home, tally = make_home(folder / "home"), Tally()
+    store = RunStore(home / "runs")
     for n in range(n_sessions):
         write_npz(own_series(n), home / "data" / f"set-{n:02d}.npz")
+        train_run(store, store.create(TINY, own_series(n), run_id=f"run-{n:02d}"))
 
     async def everybody(url: str) -> None:
-        both = [t for n in range(n_sessions) for t in (explore(url, n, n_actions, tally), bring(url, n, tally))]
-        await asyncio.gather(*both)
+        ways = (explore(url, n, n_actions, tally) for n in range(n_sessions))
+        more = (forecast(url, n, n_actions, tally) for n in range(n_sessions))
+        await asyncio.gather(*ways, *more, *(bring(url, n, tally) for n in range(n_sessions)))
 
     with Server(home / "data", home / "runs") as server:
         run_alone(everybody(server.url))
-    end_tasks(RunStore(home / "runs"))
+    end_tasks(store)
     return tally

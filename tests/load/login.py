@@ -46,7 +46,11 @@ async def look(url: str, provider: Provider, tally: Tally) -> None:
         with tally.case(f"{page or 'Home'} without a login"):
             async with Session(url, page) as visitor:
                 assert "Please log in" in visitor.text() and not shows_data(visitor), "data without a login"
-    cookies = await log_in(url)
+    cookies = None
+    with tally.case("the login itself"):
+        cookies = await log_in(url)
+    if cookies is None:
+        return
     for page in PAGES[:4]:
         with tally.case(f"{page or 'Home'} with a login"):
             async with Session(url, page, cookies=cookies) as visitor:

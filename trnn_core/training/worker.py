@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.3
 REPAIR_SECONDS = 30.0
+REST_SECONDS = 3.0  # after a turn that failed
 GRACE_SECONDS = 30.0  # between a request and being told with a signal, and again until being killed
 # A job loads its libraries in some seconds of processor time. OpenBLAS, when it gets no memory, tries again for ever.
 START_SECONDS = 30.0
@@ -89,24 +90,31 @@ class Worker:
         self.ending = True
 
     def _work(self) -> None:
-        busy_at = time.monotonic()
-        repaired_at = float("-inf")
+        self._busy_at, self._repaired_at = time.monotonic(), float("-inf")
         while not self.ending:
             if not self.store.root.is_dir():
                 raise TRNNError(f"The store {self.store.root} is gone; the worker ends.")
-            if time.monotonic() - repaired_at > REPAIR_SECONDS:
-                repair_queue(self.store)
-                repaired_at = time.monotonic()
-            self._reap()
-            self._press()
-            self._end_stuck()
-            self._start_waiting()
-            if self.jobs or queued(self.store) or self._taken_slots():
-                busy_at = time.monotonic()
-            elif self.idle_exit is not None and time.monotonic() - busy_at > self.idle_exit:
-                return
-            time.sleep(POLL_SECONDS)
+            try:
+                if self._turn():
+                    return
+                time.sleep(POLL_SECONDS)
+            except (OSError, TRNNError) as e:  # read-only, full, no memory for a process: may pass, and jobs go on
+                log.warning("nothing can be started now, trying again: %s", e)
+                time.sleep(REST_SECONDS)
         self._send_home()
+
+    def _turn(self) -> bool:
+        """Look after the jobs and start those that wait; True when there has been nothing to do for long enough."""
+        if time.monotonic() - self._repaired_at > REPAIR_SECONDS:
+            repair_queue(self.store)
+            self._repaired_at = time.monotonic()
+        self._reap()
+        self._press()
+        self._end_stuck()
+        self._start_waiting()
+        if self.jobs or queued(self.store) or self._taken_slots():
+            self._busy_at = time.monotonic()
+        return self.idle_exit is not None and time.monotonic() - self._busy_at > self.idle_exit
 
     def _slot(self, n: int) -> Path:
         return self.folder / f"slot-{n}"

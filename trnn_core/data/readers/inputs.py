@@ -164,12 +164,20 @@ def open_input(source: Input, options: ImportOptions) -> Iterator[IO[bytes]]:
             with gzip.open(source.path, "rb") as file:
                 yield io.BufferedReader(_Guarded(file, source, options.max_bytes), 1 << 20)  # type: ignore[type-var, arg-type]
         else:
-            with zipfile.ZipFile(source.path) as archive, archive.open(source.member) as file:
+            with zipfile.ZipFile(source.path) as archive, _open_member(archive, source.member) as file:
                 yield io.BufferedReader(_Guarded(file, source, options.max_bytes), 1 << 20)  # type: ignore[type-var, arg-type]
     except (zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, NotImplementedError, KeyError) as e:
         raise TRNNError(f"{source.name}: must unpack without errors. It is damaged or cut short ({short(e)}).") from e
     except OSError as e:
         raise TRNNError(f"{source.name}: cannot be read ({e.strerror or e}).") from e
+
+
+def _open_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    """A member has its name twice; that beside its content is decoded only now, and may be spoilt."""
+    try:
+        return archive.open(name)
+    except UnicodeDecodeError as e:
+        raise zipfile.BadZipFile(f"the name of a member is not text: {e}") from e
 
 
 class _Guarded(io.RawIOBase):
