@@ -15,10 +15,10 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.protocol import Protocol
-from trnn_core.models.baselines.ar import RelationalAR
 from trnn_core.models.channels import Channels
 from trnn_core.models.dyad_network import DyadNetwork, negative_log_likelihood
 from trnn_core.models.dyad_training import Schedule, TrainingPlan
+from trnn_core.models.highway import Highway
 from trnn_core.models.panel import Panel
 from trnn_core.models.recommended import Recommended
 from trnn_core.models.recommended_state import from_arrays, to_arrays
@@ -46,11 +46,11 @@ def test_country_modes_at_the_identity_are_one_cell_shared_by_all_dyads():
     torch.testing.assert_close(found, expected)
 
 
-def test_untrained_it_is_the_relational_autoregression(small_series):
+def test_untrained_it_is_its_linear_part(small_series):
     model = Recommended(n_members=1, plan=TrainingPlan(epochs=1)).fit(small_series)
     n_inputs = len(Channels(Panel.of(small_series), "week").names) + 3
     model.members = [DyadNetwork(n_inputs, len(model._channels(model._train).recurrent), 4).eval()]
-    mine, linear = (m.forecast(small_series, 1) for m in (model, RelationalAR().fit(small_series)))
+    mine, linear = (m.forecast(small_series, 1) for m in (model, Highway().fit(small_series)))
     np.testing.assert_allclose(mine.mean, linear.mean, rtol=1e-5)
     np.testing.assert_allclose(mine.distribution.size, linear.distribution.size, rtol=1e-5)
 

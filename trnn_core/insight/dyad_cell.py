@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from trnn_core.data.series import RelationalSeries
-from trnn_core.models.baselines.ar import RelationalAR
 from trnn_core.models.dyad_network import corrections
 from trnn_core.models.noise import _LOG_SIZE, CountNoise
 from trnn_core.models.panel import _ACTIVITY, Panel
@@ -172,7 +171,7 @@ class CellModel:
         found["reciprocal ewma .3"] = mean(level[:, :, j, i], self._level[:, j, i], 0.3)
         count = mean(value[:, :, i, j], self._values[:, i, j])
         found["count ewma .1"] = torch.log1p(count) if self.panel.counts else count
-        if isinstance(self.model._highway, RelationalAR):
+        if "sender" in self.model._highway.features:
             pairs = float(n * (n - 1)) or 1.0
             sums = {
                 "sender": (level[:, :, i].sum(2), self._level[:, i].sum(1), others),

@@ -16,12 +16,13 @@ import numpy as np
 import torch
 
 from trnn_core.data.series import Period, RelationalSeries
-from trnn_core.models.baselines.ar import PooledAR, RelationalAR
 from trnn_core.models.baselines.base import LevelForecaster
 from trnn_core.models.channels import Channels
 from trnn_core.models.distributions import Distribution, NegativeBinomial
 from trnn_core.models.dyad_network import DyadNetwork
 from trnn_core.models.dyad_training import Member, Rows, TrainingPlan, joint_correction, make_members
+from trnn_core.models.features import AR_FEATURES
+from trnn_core.models.highway import Highway
 from trnn_core.models.panel import Panel
 
 _START = 20  # periods before this have hardly any past
@@ -37,8 +38,8 @@ class Parts:
 
     relational: bool = True  # whether channels and linear model see other dyads than the own one and its reverse
 
-    def highway(self) -> PooledAR:
-        return RelationalAR() if self.relational else PooledAR()
+    def highway(self) -> Highway:
+        return Highway() if self.relational else Highway(AR_FEATURES)
 
 
 class Recommended(LevelForecaster):
@@ -56,7 +57,7 @@ class Recommended(LevelForecaster):
         self.n_members, self.plan, self.parts = n_members, plan or TrainingPlan(), parts or Parts()
         self.members: list[DyadNetwork] = []
         self._in_training: list[Member] = []
-        self._highway: PooledAR = self.parts.highway()
+        self._highway: Highway = self.parts.highway()
         self._period: Period = "week"
         self._centre, self._spread, self._unit = np.zeros(0), np.ones(0), np.ones(0)
         self._shares: dict[int, float] = {1: 1.0}

@@ -13,7 +13,6 @@ import torch
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.models.baselines.ar import RelationalAR
 from trnn_core.models.dyad_network import DyadNetwork
 from trnn_core.models.dyad_training import TrainingPlan
 from trnn_core.models.noise import CountNoise, Noise, ValueNoise
@@ -50,7 +49,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray], like: RelationalSeries) -> Rec
         window, hidden, n_members = (int(n) for n in arrays["shape"])
         model = Recommended(n_members, TrainingPlan(window=window, hidden=hidden))
         n_steps, n_actions = len(arrays["shares"]), arrays["centre"].shape[-1]
-        highway = RelationalAR()
+        highway = model.parts.highway()
         highway.weights = {h: arrays["highway"][h - 1] for h in range(1, n_steps + 1)}
         highway._noise = {h: _noise(arrays["noise"][h - 1]) for h in range(1, n_steps + 1)}
         model._highway, model._period = highway, like.period

@@ -5,6 +5,8 @@ Dimension letters: O origins, N sources, M targets, K actions, P features.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from trnn_core.models.baselines.base import _WARM_UP, LevelForecaster
@@ -13,6 +15,14 @@ from trnn_core.models.panel import Panel
 
 _BLOCK = 64  # periods whose features are in memory at once
 _RIDGE = 1e-7
+
+
+class Sums(NamedTuple):
+    """What least squares needs of some rows: X'X (P, P), X'y (P,) and y'y."""
+
+    gram: np.ndarray
+    moment: np.ndarray
+    square: float
 
 
 class PooledAR(LevelForecaster):
@@ -54,15 +64,23 @@ class PooledAR(LevelForecaster):
         features, weights = self._features(panel), []
         origins = np.arange(min(_WARM_UP, panel.n_periods - step - 1), panel.n_periods - step)
         for k in range(panel.level.shape[-1]):
-            gram: np.ndarray | float = 0.0
-            moment: np.ndarray | float = 0.0
-            for block in _blocks(len(origins)):
+            sums = []
+            for block in _blocks(len(origins), self._block_size(len(origins))):
                 t = origins[block]
                 used = panel.observed[t + step, ..., k] & panel.cells
                 x = features.matrix(self.features, k, t)[used].astype(np.float64)
-                gram, moment = gram + x.T @ x, moment + x.T @ panel.level[t + step, ..., k][used]
-            weights.append(_solve(np.asarray(gram), np.asarray(moment)))
+                y = panel.level[t + step, ..., k][used].astype(np.float64)
+                sums.append(Sums(x.T @ x, x.T @ y, float(y @ y)))
+            weights.append(self._weigh(sums))
         return np.stack(weights)
+
+    def _block_size(self, n_origins: int) -> int:
+        return _BLOCK
+
+    def _weigh(self, sums: list[Sums]) -> np.ndarray:
+        """(P,) for one action."""
+        whole = total(sums)
+        return _solve(whole.gram, whole.moment)
 
 
 class RelationalAR(PooledAR):
@@ -72,6 +90,13 @@ class RelationalAR(PooledAR):
     features = RELATIONAL_FEATURES
 
 
+def total(sums: list[Sums]) -> Sums:
+    whole, *rest = sums
+    for part in rest:
+        whole = Sums(whole.gram + part.gram, whole.moment + part.moment, whole.square + part.square)
+    return whole
+
+
 def _solve(gram: np.ndarray, moment: np.ndarray) -> np.ndarray:
     """Least squares with features brought to one scale; a feature that never moves gets no weight."""
     scale = np.sqrt(np.maximum(np.diag(gram), 1e-300))
@@ -79,5 +104,5 @@ def _solve(gram: np.ndarray, moment: np.ndarray) -> np.ndarray:
     return np.linalg.solve(scaled, moment / scale) / scale
 
 
-def _blocks(n: int) -> list[slice]:
-    return [slice(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK)]
+def _blocks(n: int, size: int = _BLOCK) -> list[slice]:
+    return [slice(i, min(i + size, n)) for i in range(0, n, size)]
