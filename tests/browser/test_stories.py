@@ -114,11 +114,11 @@ def test_clicking_an_arrow_shows_that_pairs_history(page: Page, server: Server) 
 
 def test_downloads_open_again(page: Page, server: Server, tmp_path: Path) -> None:
     page.goto(f"{server.url}/Forecast?run=first&show=Expected+change")
-    page.get_by_role("button", name="Table (CSV)").wait_for()
+    page.get_by_role("button", name="Whole forecast (CSV)").wait_for()
     settled(page)
     files = {}
     for label in (
-        "Table (CSV)",
+        "Whole forecast (CSV)",
         "Data shown (CSV)",
         "Network (GraphML)",
         "Network (GEXF)",
@@ -130,7 +130,7 @@ def test_downloads_open_again(page: Page, server: Server, tmp_path: Path) -> Non
         target = tmp_path / waiting.value.suggested_filename
         waiting.value.save_as(target)
         files[label] = target.read_bytes()
-    rows = list(csv.DictReader(io.StringIO(files["Table (CSV)"].decode("utf-8-sig"))))
+    rows = list(csv.DictReader(io.StringIO(files["Whole forecast (CSV)"].decode("utf-8-sig"))))
     assert len(rows) == 8 * 8 * 7 * 4 and {r["data"] for r in rows} == {"simulated"}
     shown = list(csv.DictReader(io.StringIO(files["Data shown (CSV)"].decode("utf-8-sig"))))
     assert len(shown) == 8 * 7 and all(float(r["shown"]) == float(r["change"]) for r in shown)
