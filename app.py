@@ -79,7 +79,16 @@ def welcome() -> None:
         series = load_set(names[0])
         simulated_badge(series.source.simulated)
         st.write(f"Data set in hand: **{escape(series.source.title)}**, {about_series(series)}.")
-    next_steps()
+        next_steps()
+    else:
+        first_steps()
+
+
+def first_steps() -> None:
+    """With no data at all there is one thing to do; what follows is told, not offered."""
+    with st.container(border=True):
+        st.page_link("pages/1_Data.py", label="**Bring your data**: event files or a table", icon=":material/upload_file:", width="stretch", query_params={"do": "Add data"})  # fmt: skip
+    st.markdown("Then train a network on it, watching it learn, and explore its forecast: who, to whom, how sure.")
 
 
 def next_steps(run: Run | None = None) -> None:

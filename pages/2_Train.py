@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import streamlit as st
 
 from trnn_core.data.series import RelationalSeries
@@ -11,7 +13,7 @@ from trnn_core.training.runs import Run
 from ui.demo import prepare_demo
 from ui.links import is_number, judge, linked
 from ui.live import live_panel
-from ui.page import empty, page, simulated_badge
+from ui.page import ADD, empty, page, simulated_badge
 from ui.pickers import pick_run
 from ui.runs_table import runs_table
 from ui.store import data_sets, load_set, run_store
@@ -24,7 +26,7 @@ def main() -> None:
     prepare_demo()
     names = data_sets()
     if not names:
-        empty("There is no data set to learn from yet.", "pages/1_Data.py", "Add data", ":material/table_chart:")
+        empty("There is no data set to learn from yet.", "Add one; then choose a preset here, start, and watch the network learn.", ADD)  # fmt: skip
     runs = run_store().runs()
     settings, live = st.columns([2, 3], gap="large")
     with settings:
@@ -37,7 +39,7 @@ def main() -> None:
         recipe = change(begin, prefix)
         with action:
             size_of(recipe, series, runs)
-            label = st.text_input("Name of the run", placeholder="name of the run (by date and time if empty)", key="run_name", max_chars=80, label_visibility="collapsed", help="To find it again.")  # fmt: skip
+            label = st.text_input("Name of the run", placeholder="name of the run (preset, data and time if empty)", key="run_name", max_chars=80, label_visibility="collapsed", help="To find it again.")  # fmt: skip
             with st.container(horizontal=True):
                 if st.button("Start training", type="primary", icon=":material/play_arrow:", help="Queues the run; it goes on when you close the page."):  # fmt: skip
                     start(recipe, series, label)
@@ -45,10 +47,14 @@ def main() -> None:
     with live:
         watch(runs)
     search_panel(recipe, series)
+    if runs:
+        st.subheader("All runs")
+        runs_table(runs[:20])
 
 
 def start(recipe: Recipe, series: RelationalSeries, label: str) -> None:
-    run = jobs.submit(run_store(), recipe, series, name=label or None)
+    name = label or f"{recipe.preset or 'own settings'} on {series.source.title}, {datetime.now():%d %b %H:%M}"
+    run = jobs.submit(run_store(), recipe, series, name=name)
     with st.spinner("Starting ..."):
         jobs.ensure_worker(run_store())
     st.session_state["run"] = run.run_id
@@ -72,8 +78,6 @@ def watch(runs: list[Run]) -> None:
         others = pick_others(by_id, chosen)
     live_panel(chosen, others, log=log, smoothing=smoothing)
     queue(by_id)
-    st.subheader("All runs")
-    runs_table(runs[:20])
 
 
 def pick_others(by_id: dict[str, Run], chosen: str) -> list[str]:
@@ -83,7 +87,7 @@ def pick_others(by_id: dict[str, Run], chosen: str) -> list[str]:
     if "others" not in st.session_state:
         st.session_state["others"] = [i for i in st.query_params.get_all("others") if i in offered]
     st.session_state["others"] = [i for i in st.session_state["others"] if i in offered]
-    others = st.multiselect("Compare with", offered, format_func=lambda i: by_id[i].name, key="others", placeholder="earlier runs", width=320, help="Validation loss of other runs, faintly behind.")  # fmt: skip
+    others = st.multiselect("Compare with", offered, format_func=lambda i: by_id[i].name, key="others", placeholder="earlier runs", width=320, help="Validation loss of other runs, dashed, behind that of this one.")  # fmt: skip
     if st.query_params.get_all("others") != others:
         st.query_params["others"] = others
     return others

@@ -12,10 +12,10 @@ from ui.forecast_options import pick_options, pick_show
 from ui.forecast_tables import changes_table, downloads
 from ui.forecast_view import Picture, read_forecast, read_hindcast
 from ui.guard import guard
-from ui.page import empty, is_dark, page, show, simulated_badge
+from ui.page import TRAIN, empty, is_dark, page, show, simulated_badge
 from ui.pickers import pick_action, pick_run, pick_step, pick_week, show_scores
 from ui.store import forecast_runs, series_of
-from ui.words import scores_of, trust
+from ui.words import scores_of, sentence, trust
 
 
 def main() -> None:
@@ -23,7 +23,7 @@ def main() -> None:
     with guard():
         runs = forecast_runs()
         if not runs:
-            empty("There is no forecast yet: train a network first.", "pages/2_Train.py", "Train a network", ":material/model_training:")  # fmt: skip
+            empty("There is no forecast yet: train a network first.", "Here you will see who is expected to do what to whom, as a network, a heatmap or chords, each figure with its interval.", TRAIN)  # fmt: skip
         run, picture = pick_picture(runs)
         forecast = picture.forecast
         left, right = st.columns([3, 2], gap="medium")
@@ -41,12 +41,12 @@ def main() -> None:
         if scores is not None:
             show_scores(scores, forecast.level)
         about = [trust(scores, forecast.level, picture.series.period), *(forecast.meta.get(k, "") for k in ("words", "intervals", "model"))]  # fmt: skip
-        st.caption(" ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in about if s))
+        st.caption(" ".join(f"{sentence(s)}." for s in about if s))
 
 
 def pick_picture(runs: list[Run]) -> tuple[Run, Picture]:
     """Which run, week, horizon, figure and action, and how they are drawn."""
-    where, when, far, what, badge = st.columns([5, 5, 4, 4, 3], vertical_alignment="bottom")
+    where, when, far, what, badge = st.columns([5, 5, 5, 4, 3], vertical_alignment="bottom")
     with where:
         run = pick_run(runs)
     newest, series = read_forecast(run), series_of(run)

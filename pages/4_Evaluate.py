@@ -14,7 +14,7 @@ from ui.evaluate_files import downloads
 from ui.evaluate_live import live_backtests
 from ui.evaluate_start import first_backtest, new_backtest
 from ui.links import segments
-from ui.page import empty, page, simulated_badge
+from ui.page import ADD, empty, page, simulated_badge
 from ui.words import about_series, escape
 
 VIEWS = dict(zip(views.PARTS, (views.leaderboard, views.over_time, views.where, views.calibration, views.misses), strict=True))  # fmt: skip
@@ -26,7 +26,7 @@ def main() -> None:
     with top:
         subject = pick_subject()
     if subject is None:
-        empty("There is nothing to test yet: add data first, then train a network.", "pages/1_Data.py", "Add data", ":material/table_chart:")  # fmt: skip
+        empty("There is nothing to test yet: add data first, then train a network.", "Here you will see how good its forecasts of past weeks would have been, beside those of simple methods.", ADD)  # fmt: skip
         return
     with top:
         found, trouble = read_result(subject)

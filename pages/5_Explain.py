@@ -10,7 +10,7 @@ from ui.explain_shock import shock_tab
 from ui.explain_weeks import weeks_tab
 from ui.explain_whatif import whatif_tab
 from ui.explain_why import why_tab
-from ui.page import empty, page, simulated_badge
+from ui.page import TRAIN, empty, page, simulated_badge
 from ui.pickers import pick_run
 from ui.store import forecast_runs, series_of
 
@@ -30,7 +30,7 @@ TAB_HELP = (
 def main() -> None:
     runs = forecast_runs()
     if not runs:
-        empty("There is nothing to explain yet: train a network first.", "pages/2_Train.py", "Train a network", ":material/model_training:")  # fmt: skip
+        empty("There is nothing to explain yet: train a network first.", "Here you will see who moves whom, what a forecast goes by, and what would follow from a change.", TRAIN)  # fmt: skip
     where, badge = st.columns([8, 3], vertical_alignment="bottom")
     with where:
         run = pick_run(runs, words="Which trained network is questioned, newest first.")

@@ -12,7 +12,7 @@ from trnn_core.export.sections import ALWAYS, SECTIONS, choose
 from trnn_core.export.slides import slides
 from trnn_core.training.runs import Run
 from ui.links import judge
-from ui.page import empty, page, simulated_badge
+from ui.page import TRAIN, empty, page, simulated_badge
 from ui.pickers import pick_run
 from ui.store import forecast_runs, run_store
 
@@ -27,7 +27,7 @@ MAKERS = {
 def main() -> None:
     runs = forecast_runs()
     if not runs:
-        empty("There is nothing to report yet: train a network first.", "pages/2_Train.py", "Train a network", ":material/model_training:")  # fmt: skip
+        empty("There is nothing to report yet: train a network first.", "Here you will find what a run found as a report, slides, tables and network files to take away.", TRAIN)  # fmt: skip
     options, preview = st.columns([1, 3], gap="medium")
     with options:
         run = pick_run(runs, words="Which run to report, newest first.")

@@ -14,7 +14,7 @@ def downloads(result: BacktestResult, choice: Choice) -> None:
     """Files are made when asked for, not at every change of a control."""
     name = f"backtest-{result.dates[-1]}"
     step, action, metric = choice.step, choice.action, choice.metric
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
             "Leaderboard (CSV)", lambda: to_csv(board_csv_table(result, metric, step, action)), f"{name}-leaderboard.csv", "text/csv",
             icon=":material/leaderboard:", on_click="ignore", help="The table above, for any tool.",

@@ -82,20 +82,20 @@ def leaderboard(result: BacktestResult, choice: Choice) -> None:
         table.drop(columns=[choice.metric] if choice.metric in table else []).assign(
             p=[p_text(p).removeprefix("p ").removeprefix("= ").replace("no test", "–") for p in table["p"]], **{name: 100 * table[name] for name in ("skill_persistence", "skill_best", "coverage90")}
         ),
-        hide_index=True, key="leaderboard",
+        hide_index=True, key="leaderboard", column_order=["model", "about", *(str(c) for c in table if c not in ("model", "about"))],
         column_config={
             "model": "Model", "error": number(_metric_name(choice.metric), format="%.5f", help="Mean over all scored cells; less is better."),
-            "skill_persistence": share("vs last repeated", format="%+.1f %%", help=f"How much less error than repeating the last {result.period}. More is better; 0 is no better."),
+            "skill_persistence": share(f"vs last {result.period}", format="%+.1f %%", help=f"How much less error than repeating the last {result.period}. More is better; 0 is no better."),
             "skill_best": share("vs best simple", format="%+.1f %%", help="How much less error than the best of the simple methods (baselines)."),
             "p": st.column_config.TextColumn("p", help="Diebold-Mariano test against the best simple method, two-sided, with a variance that allows for errors that hang together over time. Below 0.05 the difference is unlikely to be luck."),
-            "luck": st.column_config.TextColumn("so it is", help="The p-value in words."),
+            "luck": st.column_config.TextColumn("Luck?", help="The p-value in words: how far the difference from the best simple method could be chance."),
             "mae": number("Absolute error", format="%.4f"), "crps": number("CRPS", format="%.4f", help="Judges the whole forecast with its uncertainty."),
             "r2": number("R²", format="%.3f", help="Share of the variation explained."),
             "coverage90": share("90 % held", format="%.1f %%", help="How often the 90 % interval held what came (randomised, as counts need). Should be 90."),
             "pit_deviation": number("PIT gap", format="%.3f", help="Largest gap between promised and true frequencies; below 0.02 is good."),
             "auc": number("AUC", format="%.3f", help="How well it ranks pairs by whether anything happens at all: 0.5 is guessing, 1 is perfect."),
             "precision20": number("Top 20", format="%.2f", help="Of the 20 largest predicted escalations, the share that rose."),
-            "origins": number("Scored", help=f"{result.period.capitalize()}s really scored."), "about": "What it is",
+            "origins": number("Scored", help=f"{result.period.capitalize()}s really scored."), "about": st.column_config.TextColumn("What it is", width="medium"),
         },
     )  # fmt: skip
     if result.protocol.horizon > 1:

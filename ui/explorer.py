@@ -16,6 +16,7 @@ from trnn_core.charts.map import map_frame
 from trnn_core.charts.network import Scene, network
 from trnn_core.charts.order import LAYOUTS, ORDERS, Layout, Order
 from trnn_core.data import transforms
+from trnn_core.data.report import summary
 from trnn_core.data.series import RelationalSeries
 from trnn_core.export.graphs import to_graph, to_graphml
 from trnn_core.export.summaries import busiest_pairs, most_active, shares
@@ -27,6 +28,7 @@ from ui.links import judge, segments, select
 from ui.page import is_dark, show
 from ui.pickers import pick_action
 from ui.store import order, positions
+from ui.words import escape
 
 PLAY_SECONDS = 1.2
 SAMPLED = 8_000_000  # cells whose distribution is drawn
@@ -39,6 +41,14 @@ def explorer(series: RelationalSeries) -> None:
     st.subheader("Over the whole time")
     figures(series)
     transform_view(series)
+    how_it_was_read(series)
+
+
+def how_it_was_read(series: RelationalSeries) -> None:
+    """The report of the import, kept with the set."""
+    if "rows_read" in series.source.report:
+        with st.expander("How it was read: rows used, changed and left out", icon=":material/fact_check:"):
+            st.markdown("\n".join(f"- {escape(sentence)}" for sentence in summary(series.source.report)))
 
 
 def one_week(series: RelationalSeries, playing: bool) -> None:

@@ -69,8 +69,8 @@ def downloads(picture: Picture) -> None:
                 "The picture above on white ground, 180 mm wide, for papers and slides. Takes a few seconds.",
             )  # fmt: skip
         _save("Data shown (CSV)", lambda: shown_csv(picture), f"{name}.csv", "text/csv", "table_view", "The figures of this picture: one row per sender and receiver, with interval.")  # fmt: skip
-        _save("Pair (CSV)", lambda: pair_csv(picture, pair), f"pair-{slug('-'.join(forecast.actors[p] for p in pair))}.csv", "text/csv", "timeline", "The history of the pair shown beside the picture, and its forecast.")  # fmt: skip
-        _save("Table (CSV)", lambda: to_csv(forecast.table()), f"forecast-{forecast.dates[0]}.csv", "text/csv", "table", "The whole forecast, one row per week, sender, receiver and action, with intervals. Opens in Excel, R and Stata.")  # fmt: skip
+        _save("This pair (CSV)", lambda: pair_csv(picture, pair), f"pair-{slug('-'.join(forecast.actors[p] for p in pair))}.csv", "text/csv", "timeline", "The history of the pair shown beside the picture, and its forecast.")  # fmt: skip
+        _save("Whole forecast (CSV)", lambda: to_csv(forecast.table()), f"forecast-{forecast.dates[0]}.csv", "text/csv", "table", "All weeks ahead, one row per week, sender, receiver and action, with intervals. Opens in Excel, R and Stata.")  # fmt: skip
         _save("Network (GraphML)", lambda: to_graphml(graph(picture)), f"{name}.graphml", "application/xml", "hub", "The network shown, all relations, for Cytoscape, igraph and Gephi.")  # fmt: skip
         _save("Network (GEXF)", lambda: to_gexf(graph(picture)), f"{name}.gexf", "application/xml", "hub", "The network shown, all relations, for Gephi. Week after week with a timeline: page Report.")  # fmt: skip
     if not has_browser():

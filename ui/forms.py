@@ -11,52 +11,19 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from trnn_core.cells.kinds import CELLS
 from trnn_core.data import designs, transforms
 from ui.links import is_number, judge
+from ui.setting_words import HELP, LABELS, WORDS
+from ui.words import sentence
 
 LARGEST = 2**53  # what a browser can count exactly
-
-# What a setting is called on the page, where its own name would not do.
-LABELS = {
-    "cell": "Cell",
-    "hidden_shape": "Hidden shape",
-    "window": "Periods per window (T)",
-    "design": "Prediction",
-    "regularisation": "Penalty on weights (λ)",
-    "learning_rate": "Learning rate",
-    "epochs": "Epochs",
-    "slices": "Inputs",
-    "likelihood": "Loss (l)",
-    "clip_norm": "Longest gradient",
-    "device": "Computed on",
-    "precision": "Number format",
-    "optimiser": "Optimiser",
-    "num_layers": "Layers",
-    "channels": "Hidden channels per dyad",
-    "members": "Networks averaged",
-    "epoch_share": "Share of the windows per epoch",
-    "weight_decay": "Pull of weights to zero",
-    "gate_activation": "Gate activation (σ_g)",
-    "candidate_activation": "Candidate activation (σ_c, σ_h)",
-    "hidden_activation": "Hidden activation (σ_h)",
-}
-WORDS = {
-    **{name: kind.label for name, kind in CELLS.items()},
-    "many-to-one": "one, after the last step",
-    "many-to-many": "at every step",
-    "single-series": "one long series",
-    "auto": "automatic",
-    "cpu": "processor",
-    "cuda": "graphics card",
-}
 
 
 def widget(section: str, name: str, info: FieldInfo, value: Any, prefix: str) -> Any:
     """The widget of one setting, and what it is set to; kept in the address bar unless it is as it began."""
     label = LABELS.get(name, name.replace("_", " ").capitalize())
-    words = info.description or label
-    about: dict[str, Any] = {"help": words[0].upper() + words[1:] + ".", "key": f"{prefix}.{section}.{name}", "bind": "query-params"}  # fmt: skip
+    words = HELP.get(name) or sentence(info.description or label)
+    about: dict[str, Any] = {"help": f"{words}.", "key": f"{prefix}.{section}.{name}", "bind": "query-params"}  # fmt: skip
     kind, optional = _kind(info)
     if name == "transform":
         return st.selectbox(
@@ -89,7 +56,7 @@ def fields(section: str, group: type[BaseModel], names: list[str], values: BaseM
 def shape_widget(values: tuple[int, ...], prefix: str) -> tuple[int, ...]:
     """The hidden tensor's size, one number per mode."""
     words = ("senders", "receivers", "actions")
-    columns = st.columns(3)
+    columns = st.columns(3, vertical_alignment="bottom")
     return tuple(
         column.number_input(
             f"Hidden {word}", 1, 200, size, key=f"{prefix}.hidden.{word}", bind="query-params",

@@ -22,7 +22,8 @@ WORDS = {
     "action": "Action: what kind of act; without one there is a single kind",
     "value": "Value: how much; without one, rows are counted",
 }
-NONE, FOUND = "(none)", "(as recognised)"
+NONE = "(none)"
+NAMES = {"date": "Date", "source": "Sender", "target": "Receiver", "action": "Action", "value": "Value"}
 
 
 def preview(source: Input, form: str, options: ImportOptions) -> None:
@@ -65,8 +66,8 @@ def pick_columns(source: Input, options: ImportOptions) -> dict[str, str]:
     chosen: dict[str, str] = {}
     st.markdown("Which column is what")
     for column, role in zip(st.columns(len(ROLES)), ROLES, strict=True):
-        first = f"{FOUND[:-1]}: {found[role]})" if role in found else NONE
-        picked = column.selectbox(role.capitalize(), [first, *header], key=f"column-{role}", help=WORDS[role])
+        first = f"{found[role]} (found)" if role in found else NONE
+        picked = column.selectbox(NAMES[role], [first, *header], key=f"column-{role}", help=f"{WORDS[role]}.")
         if picked != first:
             chosen[role] = picked
     return chosen

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from trnn_core.charts.live import can_be_log, loss_rows, loss_spec, norm_rows, norm_spec
+from trnn_core.charts.live import LINE_NAMES, can_be_log, loss_rows, loss_spec, norm_rows, norm_spec
 from trnn_core.errors import TRNNError
 from trnn_core.training import jobs
 from trnn_core.training.events import Request
@@ -48,10 +48,16 @@ def _panel(run_id: str, others: list[str], log: bool, smoothing: float, was_live
         history = run.history_frame()
         head(run, status, history)
         buttons(run_id, status)
-        behind = [(store.get(i).name, store.get(i).history_frame()) for i in others if i != run_id]
+        behind = [(f"{store.get(i).name} ({i})" if twice(i, others) else store.get(i).name, store.get(i).history_frame()) for i in others if i != run_id]  # fmt: skip
         curves(run, history, behind, log=log, smoothing=smoothing)
     if was_live and (status is None or not status.is_live):
         st.rerun()
+
+
+def twice(run_id: str, others: list[str]) -> bool:
+    """Whether a line of this run would bear the name of another line, and be joined to it."""
+    name = run_store().get(run_id).name
+    return name in LINE_NAMES or [run_store().get(i).name for i in others].count(name) > 1
 
 
 def curves(
@@ -87,13 +93,13 @@ def head(run: Run, status: Status, history: pd.DataFrame) -> None:
         done = min((max(at["epoch"] - 1, 0) + at["step"] / at["n_steps"]) / status.epochs, 1.0)
     st.progress(done, f"Epoch {status.epoch} of {status.epochs}")
     a, b, c, d = st.columns(4)
-    a.metric("Best validation loss", f"{status.best_val_loss:.4g}" if status.best_val_loss is not None else "–", help="Lowest so far, on periods the network does not learn from.")  # fmt: skip
+    a.metric("Lowest loss", f"{status.best_val_loss:.4g}" if status.best_val_loss is not None else "–", help="The lowest validation loss so far, on periods the network does not learn from.")  # fmt: skip
     b.metric("Best epoch", status.best_epoch or "–", help="The weights of this epoch are kept.")
     c.metric("Still to go", duration(status.eta_seconds) if status.eta_seconds is not None else "–", help="Judged by the epochs so far.")  # fmt: skip
     d.metric(
-        "Examples per second",
+        "Examples/s",
         speed(run, history, status),
-        help="Windows of T periods the network learns from, per second.",
+        help="Examples per second: windows of T periods the network learns from.",
     )
     if status.message:
         st.caption(escape(status.message))

@@ -90,9 +90,16 @@ def simulated_badge(simulated: bool) -> None:
         )
 
 
-def empty(sentence: str, target: str, label: str, icon: str) -> None:
-    """A page with nothing to show says why and where to go, then stops."""
-    with st.container(border=True, horizontal_alignment="center"):
+ADD = ("pages/1_Data.py", "Add data", ":material/upload_file:", {"do": "Add data"})
+TRAIN = ("pages/2_Train.py", "Train a network", ":material/model_training:", None)
+
+
+def empty(sentence: str, later: str, way_on: tuple[str, str, str, dict[str, str] | None]) -> None:
+    """A page with nothing to show says why, what will stand here, and where to go; then it stops."""
+    target, label, icon, asked = way_on
+    with st.container(border=True):
         st.markdown(f"#### {sentence}")
-        st.page_link(target, label=label, icon=icon)
+        st.markdown(later)
+        if st.button(label, type="primary", icon=icon, help="The next step."):
+            st.switch_page(target, query_params=asked)
     st.stop()

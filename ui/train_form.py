@@ -43,12 +43,8 @@ def change(begin: Recipe, prefix: str) -> Recipe:
 
 def essential(begin: Recipe, prefix: str) -> dict[str, object]:
     """Two columns of the settings that matter most; those that the kind of network fixes are not asked for."""
-    settings: dict[str, object] = {}
     asked = [name for name in (ESSENTIAL_DYAD if begin.model.network == "dyad" else ESSENTIAL) if name not in begin.fixed()]  # fmt: skip
-    columns = st.columns(2)
-    for place, full in enumerate(asked):
-        with columns[place % 2]:
-            settings |= setting(begin, full, prefix)
+    settings = in_pairs(begin, asked, prefix)
     if begin.model.network == "tensor":
         settings["model.hidden_shape"] = shape_widget(begin.model.hidden_shape, prefix)
         settings |= setting(begin, "data.slices", prefix)
@@ -56,7 +52,6 @@ def essential(begin: Recipe, prefix: str) -> dict[str, object]:
 
 
 def advanced(begin: Recipe, prefix: str) -> dict[str, object]:
-    settings: dict[str, object] = {}
     shown = {*ESSENTIAL_DYAD, "train.device"} if begin.model.network == "dyad" else {*ESSENTIAL, "data.slices"}
     rest = [
         f"{section}.{name}"
@@ -65,9 +60,15 @@ def advanced(begin: Recipe, prefix: str) -> dict[str, object]:
         if f"{section}.{name}" not in shown and f"{section}.{name}" not in begin.fixed() and name not in LEFT_OUT
     ]
     with st.expander("Advanced"):
-        columns = st.columns(2)
-        for place, full in enumerate(rest):
-            with columns[place % 2]:
+        return in_pairs(begin, rest, prefix)
+
+
+def in_pairs(begin: Recipe, names: list[str], prefix: str) -> dict[str, object]:
+    """Two settings to a line, level with each other whatever their labels need."""
+    settings: dict[str, object] = {}
+    for place in range(0, len(names), 2):
+        for column, full in zip(st.columns(2, vertical_alignment="bottom"), names[place : place + 2], strict=False):
+            with column:
                 settings |= setting(begin, full, prefix)
     return settings
 

@@ -91,5 +91,15 @@ def trust(scores: Scores | None, level: float, period: str) -> str:
     return f"{said} The {level:.0%} interval held the true figure in {scores.coverage:.0%} of cases."
 
 
+def sentence(words: str) -> str:
+    """With a capital, unless its first word has its own; without a full stop.
+
+    >>> sentence("many periods."), sentence("tGRU, hidden 25 x 25 x 4")
+    ('Many periods', 'tGRU, hidden 25 x 25 x 4')
+    """
+    first = words.split()[0]
+    return (words if first != first.lower() else words[0].upper() + words[1:]).rstrip(".")
+
+
 def progress(status: Status) -> str:
     return f"{status.epoch} of {status.epochs} epochs" if status.epochs else "not started"

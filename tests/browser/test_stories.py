@@ -19,6 +19,22 @@ from tests.browser.conftest import WAIT
 from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
 
+EVERY_PAGE = ("/", "/Data", "/Train", "/Forecast", "/Evaluate", "/Explain", "/Report")
+SOMETHING = (
+    ".stPlotlyChart, .stVegaLiteChart, iframe, [data-testid=stFileUploader], [data-testid=stMain] [kind=primary]"
+)
+# Words of a chart that reach beyond its picture, and names of figures that end in dots.
+CUT = """() => [
+  ...[...document.querySelectorAll('.stPlotlyChart')].flatMap(chart => {
+    const frame = chart.querySelector('.main-svg')?.getBoundingClientRect();
+    return !frame ? [] : [...chart.querySelectorAll('svg text')].filter(text => {
+      const box = text.getBoundingClientRect();
+      return box.width > 0 && (box.left < frame.left - 1 || box.right > frame.right + 1 || box.bottom > frame.bottom + 1);
+    });
+  }),
+  ...[...document.querySelectorAll('[data-testid=stMetricLabel] p')].filter(label => label.scrollWidth > label.clientWidth + 1),
+].map(found => found.textContent)"""
+
 
 def settled(page: Page) -> None:
     """The server has nothing more to draw."""
@@ -114,11 +130,11 @@ def test_clicking_an_arrow_shows_that_pairs_history(page: Page, server: Server) 
 
 def test_downloads_open_again(page: Page, server: Server, tmp_path: Path) -> None:
     page.goto(f"{server.url}/Forecast?run=first&show=Expected+change")
-    page.get_by_role("button", name="Table (CSV)").wait_for()
+    page.get_by_role("button", name="Whole forecast (CSV)").wait_for()
     settled(page)
     files = {}
     for label in (
-        "Table (CSV)",
+        "Whole forecast (CSV)",
         "Data shown (CSV)",
         "Network (GraphML)",
         "Network (GEXF)",
@@ -130,7 +146,7 @@ def test_downloads_open_again(page: Page, server: Server, tmp_path: Path) -> Non
         target = tmp_path / waiting.value.suggested_filename
         waiting.value.save_as(target)
         files[label] = target.read_bytes()
-    rows = list(csv.DictReader(io.StringIO(files["Table (CSV)"].decode("utf-8-sig"))))
+    rows = list(csv.DictReader(io.StringIO(files["Whole forecast (CSV)"].decode("utf-8-sig"))))
     assert len(rows) == 8 * 8 * 7 * 4 and {r["data"] for r in rows} == {"simulated"}
     shown = list(csv.DictReader(io.StringIO(files["Data shown (CSV)"].decode("utf-8-sig"))))
     assert len(shown) == 8 * 7 and all(float(r["shown"]) == float(r["change"]) for r in shown)
@@ -199,9 +215,9 @@ def written_at(run: Run, epoch: int) -> float | None:
 def test_nothing_is_fetched_from_anywhere_else(page: Page, server: Server) -> None:
     hosts: set[str] = set()
     page.on("request", lambda request: hosts.add(urlparse(request.url).hostname or ""))
-    for path in ("/", "/Data", "/Train", "/Forecast", "/Forecast?layout=By+geography"):
+    for path in (*EVERY_PAGE, "/Forecast?layout=By+geography"):
         page.goto(f"{server.url}{path}")
-        page.locator(".stPlotlyChart, .stVegaLiteChart").first.wait_for()
+        page.locator(SOMETHING).filter(visible=True).first.wait_for()
         settled(page)
     assert hosts <= {"localhost", "127.0.0.1", ""}
 
@@ -209,15 +225,16 @@ def test_nothing_is_fetched_from_anywhere_else(page: Page, server: Server) -> No
 @pytest.mark.parametrize("size", [(1280, 720), (1440, 900), (1920, 1080), (390, 844)], ids=str)
 def test_nothing_is_cut_off(page: Page, server: Server, size: tuple[int, int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})
-    for path in ("/", "/Data", "/Train", "/Forecast"):
+    for path in (*EVERY_PAGE, "/Data?do=Add+data", "/Forecast?view=Chord"):
         page.goto(f"{server.url}{path}")
-        page.locator(".stPlotlyChart, .stVegaLiteChart").first.wait_for()
+        page.locator(SOMETHING).filter(visible=True).first.wait_for()
         settled(page)
         beyond = page.evaluate(
             "() => { const main = document.querySelector('[data-testid=stMain]');"
             " return [main.scrollWidth - main.clientWidth, document.documentElement.scrollWidth - innerWidth]; }"
         )
         assert max(beyond) <= 1, (path, beyond)
+        assert page.evaluate(CUT) == [], path
         assert page.locator("[data-testid=stException]").count() == 0
 
 

@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 import pytest
 
 from trnn_core.charts.bars import before_after, ranking
-from trnn_core.charts.chord import chord
+from trnn_core.charts.chord import LINE, _spread, chord
 from trnn_core.charts.heatmap import heatmap
 from trnn_core.charts.insight import contributions, influence_matrix, responses, surprise_over_time, with_and_without
 from trnn_core.charts.lines import Fan, activity, best_epoch, dyad_history, loss_curve
-from trnn_core.charts.network import Edge, network, strongest
+from trnn_core.charts.network import Edge, _sides, network, strongest
 from trnn_core.charts.order import LAYOUTS, ORDERS, order_actors, place_actors, ties
 from trnn_core.charts.theme import DARK, LIGHT, colour_at
 from trnn_core.errors import TRNNError
@@ -196,3 +196,19 @@ def test_chords_have_a_ribbon_per_relation_and_arcs_as_long_as_activity() -> Non
     assert list(figure.data[-1].text) == ["A", "B"]  # C has nothing to show
     with pytest.raises(TRNNError, match="2 x 2"):
         chord(matrix, ["A", "B"], "K", order=[0, 1], simulated=False)
+
+
+def test_names_of_a_network_stand_clear_of_each_other_on_a_phone() -> None:
+    rng = np.random.default_rng(0)
+    names = [f"Country {i:02d}" for i in range(12)]
+    places = rng.uniform(-1, 1, (12, 2))
+    places[1] = places[0] + [0.12, 0.0]  # both above would be one on the other
+    sides = _sides(names, places)
+    assert sides == _sides(names, places) and sides[0] != sides[1]
+    assert _sides(["A rather long country"], np.array([[1.0, 0.0]]))[0].endswith("left")  # else the edge would cut it
+
+
+def test_names_around_a_circle_are_moved_apart_and_keep_their_order() -> None:
+    angles = _spread(np.array([0.5, 1.5, 1.51, 1.52, 3.0]))
+    assert (np.diff(angles) > 0.9 * LINE).all()
+    assert angles[0] == 0.5 and angles[-1] == 3.0

@@ -49,6 +49,11 @@ def test_no_epoch_gives_no_rows() -> None:
     assert loss_rows(history(0)).empty and norm_rows(pd.DataFrame()).empty
 
 
+def test_overlaid_runs_can_be_told_apart() -> None:
+    colours = loss_spec(simulated=True, log=True, names=["a", "b", "c"])["encoding"]["color"]["scale"]["range"]
+    assert len(set(colours)) == 6
+
+
 def test_the_chart_does_not_depend_on_the_rows_so_that_the_browser_keeps_it() -> None:
     spec = json.dumps(loss_spec(simulated=True, log=True, names=["before"]))
     assert "SIMULATED data" in spec and '"type": "log"' in spec and "log scale" in spec and "before" in spec

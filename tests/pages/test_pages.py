@@ -27,6 +27,13 @@ def test_a_page_with_nothing_to_show_says_what_to_do(path, bare, open_page) -> N
     assert any(hint in words(app) for hint in ("train a network", "Add one here", "no data set", "Load who-did-what"))
 
 
+def test_an_empty_page_leads_on_to_the_next_step(bare, open_page) -> None:
+    app = open_page(TRAIN)
+    next(b for b in app.button if b.label == "Add data").click().run()
+    is_sound(app)
+    assert "Add one here" in words(app)
+
+
 @pytest.mark.parametrize("path", [HOME, DATA, TRAIN, FORECAST])
 def test_a_full_page_is_sound_and_says_simulated(path, full, open_page) -> None:
     app = open_page(path)

@@ -64,7 +64,8 @@ def before_after(
             hovertemplate="%{x:.3g}: %{y:,} cells<extra></extra>",
         )
         figure.update_xaxes(title=plain(title), row=1, col=column)
-        figure.update_yaxes(title="cells, log scale" if column == 1 else None, type="log", row=1, col=column)
+        ends = [np.log10(0.6), np.log10(2 * max(heights.max(initial=1), 1))]  # a single cell is seen, none is nothing
+        figure.update_yaxes(title="cells, log scale" if column == 1 else None, type="log", range=ends, dtick=1, row=1, col=column)  # fmt: skip
     finish(
         figure,
         "What the network sees",

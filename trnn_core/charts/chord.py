@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,7 @@ from trnn_core.errors import TRNNError
 
 GAP = 0.018  # radians between two arcs
 INNER, OUTER = 0.93, 1.0
+LINE = 0.08  # height of a name, in radii
 
 
 def chord(
@@ -49,7 +51,7 @@ def chord(
         figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4),
         xaxis={"visible": False, "scaleratio": 1, "range": [-1.5, 1.5]},
         yaxis={"visible": False, "scaleratio": 1, "range": [-1.22, 1.22], "scaleanchor": "x"},
-        showlegend=False, clickmode="event+select", dragmode="pan",
+        showlegend=False, clickmode="event+select", dragmode="pan", wide=True,
     )  # fmt: skip
 
 
@@ -126,6 +128,17 @@ def _bend(a: np.ndarray, b: np.ndarray, points: int = 16) -> np.ndarray:
     return (1 - t) ** 2 * a + t**2 * b
 
 
+def _spread(angles: np.ndarray) -> np.ndarray:
+    """Angles of the names, rising, moved apart where two of them would stand on each other."""
+    angles = angles.copy()
+    for _ in range(30):
+        for b in range(1, len(angles)):
+            lack = LINE / max(abs(math.sin((angles[b - 1] + angles[b]) / 2)), 0.4) - (angles[b] - angles[b - 1])
+            if lack > 0:
+                angles[b - 1 : b + 1] += (-lack / 2, lack / 2)
+    return angles
+
+
 def _arcs(
     spans: dict[int, tuple[float, float]],
     actors: Sequence[str],
@@ -134,7 +147,7 @@ def _arcs(
     unit: str,
     colours: Palette,
 ) -> list[go.Scatter]:
-    traces, places, names, sides = [], [], [], []
+    traces, names = [], []
     for i, (start, length) in spans.items():
         angles = np.linspace(start, start + length, max(int(length * 40), 3))
         outline = np.vstack([_point(angles, OUTER), _point(angles[::-1], INNER + 0.01)])
@@ -148,11 +161,13 @@ def _arcs(
                 hoveron="fills", hoverinfo="text", text=text,
             )
         )  # fmt: skip
-        middle = start + length / 2
-        places.append(_point(middle, OUTER + 0.03))
         names.append(plain(actors[i]))
-        sides.append("middle right" if np.sin(middle) > 0.12 else "middle left" if np.sin(middle) < -0.12 else "top center" if np.cos(middle) > 0 else "bottom center")  # fmt: skip
-    labels = np.array(places).reshape(-1, 2)
+    middles = _spread(np.array([start + length / 2 for start, length in spans.values()]))
+    sides = [
+        "middle right" if x > 0.12 else "middle left" if x < -0.12 else "top center" if y > 0 else "bottom center"
+        for x, y in _point(middles, 1.0)
+    ]
+    labels = _point(middles, OUTER + 0.03)
     traces.append(
         go.Scatter(
             x=labels[:, 0], y=labels[:, 1], mode="text", text=names, textposition=sides, hoverinfo="skip",

@@ -18,6 +18,7 @@ from trnn_core.errors import TRNNError
 
 MOST_POINTS = 400  # of a line; more than a screen can show
 TRAIN, VALIDATION, BEST = "training", "validation", "best epoch"
+LINE_NAMES = (TRAIN, VALIDATION, BEST)
 COLUMNS = ["epoch", "value", "series", "kind"]
 
 
@@ -65,10 +66,16 @@ def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
 def loss_spec(
     *, simulated: bool, log: bool, names: Sequence[str] = (), dark: bool = False, height: int = 300
 ) -> dict[str, Any]:
-    """Training and validation loss, the best epoch as a diamond, earlier runs (`names`) faintly behind."""
+    """Training and validation loss, the best epoch as a diamond, earlier runs (`names`) dashed behind."""
     colours = palette(dark)
-    series = [TRAIN, VALIDATION, BEST, *names]
-    range_ = [colours.lines[0], colours.lines[1], colours.lines[4], *(fade(colours.faint, 0.75) for _ in names)]
+    series = [*LINE_NAMES, *names]
+    behind = (colours.lines[6], colours.lines[2], colours.lines[3], colours.lines[5], colours.lines[7])
+    range_ = [
+        colours.lines[0],
+        colours.lines[1],
+        colours.lines[4],
+        *(fade(behind[i % 5], 0.8) for i in range(len(names))),
+    ]
     x, y = _axes("loss (l)", log)
     colour = {
         "field": "series", "type": "nominal", "scale": {"domain": series, "range": range_},
@@ -83,7 +90,7 @@ def loss_spec(
     return _spec("Loss", "", simulated, dark, height) | {
         "encoding": encoding,
         "layer": [
-            {"transform": [{"filter": "datum.kind === 'earlier'"}], "mark": {"type": "line", "strokeWidth": 1, "clip": True}},
+            {"transform": [{"filter": "datum.kind === 'earlier'"}], "mark": {"type": "line", "strokeWidth": 1.3, "strokeDash": [5, 3], "clip": True}},
             {"transform": [{"filter": "datum.kind === 'now'"}], "mark": {"type": "line", "strokeWidth": 2, "point": {"size": 14}, "clip": True}},
             {"transform": [{"filter": "datum.kind === 'best'"}], "mark": {"type": "point", "shape": "diamond", "size": 140, "filled": True, "opacity": 1, "stroke": colours.ink, "strokeWidth": 1}},
         ],
@@ -91,7 +98,7 @@ def loss_spec(
 
 
 def norm_spec(*, simulated: bool, log: bool, dark: bool = False, height: int = 110) -> dict[str, Any]:
-    x, y = _axes("norm", log)
+    x, y = _axes("norm", log, ticks=3)
     tooltip = [{"field": "epoch", "title": "epoch"}, {"field": "value", "title": "gradient norm", "format": ".4g"}]
     return _spec("Gradient norm", "how steep the loss still is", simulated, dark, height) | {
         "encoding": {"x": x, "y": y, "tooltip": tooltip},
@@ -99,10 +106,10 @@ def norm_spec(*, simulated: bool, log: bool, dark: bool = False, height: int = 1
     }
 
 
-def _axes(title: str, log: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    x = {"field": "epoch", "type": "quantitative", "axis": {"title": "epoch", "tickMinStep": 1, "format": "d", "grid": False}, "scale": {"zero": False, "nice": False}}  # fmt: skip
-    scale = {"type": "log" if log else "linear", "zero": False, "nice": not log}
-    y = {"field": "value", "type": "quantitative", "scale": scale, "axis": {"title": title + (", log scale" if log else ""), "tickCount": 6, "format": ".3~g"}}  # fmt: skip
+def _axes(title: str, log: bool, ticks: int = 6) -> tuple[dict[str, Any], dict[str, Any]]:
+    x = {"field": "epoch", "type": "quantitative", "axis": {"title": "epoch", "tickMinStep": 1, "format": "d", "grid": False}, "scale": {"zero": False, "nice": False, "padding": 6}}  # fmt: skip
+    scale = {"type": "log" if log else "linear", "zero": False, "nice": not log, "padding": 8 if log else 0}
+    y = {"field": "value", "type": "quantitative", "scale": scale, "axis": {"title": title + (", log scale" if log else ""), "tickCount": ticks, "labelOverlap": True, "format": ".3~g"}}  # fmt: skip
     return x, y
 
 

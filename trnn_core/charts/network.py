@@ -10,12 +10,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from trnn_core.charts.blocs import Blocs
-from trnn_core.charts.heatmap import Kind
+from trnn_core.charts.heatmap import MANY, Kind
 from trnn_core.charts.map import MapFrame
 from trnn_core.charts.theme import Palette, colour_at, finish, number, palette, plain, short
 from trnn_core.errors import TRNNError
 
 STEPS = 7  # widths and colours of edges come in so many classes; each class is one trace
+SIDES = ("top center", "bottom center", "top right", "top left", "middle right", "middle left")  # of a name, best first
+PHONE = np.array([360.0, 580.0])  # pixels of the smallest picture
 BEND = 0.16  # how far an arrow leaves the straight line, so that both directions of a pair are seen
 
 
@@ -228,9 +230,28 @@ def _handles(edges: list[Edge], positions: np.ndarray, actors: Sequence[str], ki
     )
 
 
-def _side(name: str, x: float) -> str:
-    """Above its node; a long name at the edge leans inwards, else it would be cut."""
-    return "top center" if abs(x) < 0.85 or len(name) < 15 else "top right" if x < 0 else "top left"
+def _sides(names: Sequence[str], positions: np.ndarray) -> list[str]:
+    """Where each name stands beside its node: above, unless another name is there or the edge would cut it.
+
+    Judged by places and names alone, so that a name stays where it is from week to week, and for a phone: what is
+    clear of each other there is so on every larger screen.
+    """
+    at = (positions * [1, -1] + [1.22, 1.16]) * PHONE / [2.44, 2.32]  # (N, 2), downwards
+    taken = np.hstack([at - 8, at + 8])  # left, top, right, bottom
+    sides = []
+    for name, (x, y) in zip(names, at, strict=True):
+        half, high = 3.1 * len(name), 13
+        middles = [(0, -19), (0, 19), (half, -19), (-half, -19), (12 + half, 0), (-12 - half, 0)]
+        boxes = np.array([(x + a - half, y + b - high / 2, x + a + half, y + b + high / 2) for a, b in middles])
+        overlap = np.minimum(boxes[:, None, 2:], taken[:, 2:]) - np.maximum(
+            boxes[:, None, :2], taken[:, :2]
+        )  # (6, M, 2)
+        crowded = np.prod(np.maximum(overlap, 0), axis=2).sum(axis=1)
+        cut = high * (np.maximum(-boxes[:, 0], 0) + np.maximum(boxes[:, 2] - PHONE[0], 0))
+        best = int(np.argmin(np.round(crowded + cut)))
+        taken = np.vstack([taken, boxes[best]])
+        sides.append(SIDES[best])
+    return sides
 
 
 def _nodes(
@@ -245,7 +266,7 @@ def _nodes(
 ) -> dict[str, Any]:
     n = len(actors)
     busy = {e.source for e in edges} | {e.target for e in edges}
-    labelled = [i not in scene.hidden and (i in busy or n <= 60) for i in range(n)]
+    labelled = [i not in scene.hidden and (i in busy or n <= MANY) for i in range(n)]
     own = [colours.node] * n if scene.blocs is None else [colours.lines[b % len(colours.lines)] for b in scene.blocs.of]
     marker = {
         "size": [0.0 if i in scene.hidden else round(float(radii[i]), 1) for i in range(n)],
@@ -265,7 +286,7 @@ def _nodes(
         mode="markers+text",
         hoverinfo="text",
         text=[plain(short(a)) if seen else "" for a, seen in zip(actors, labelled, strict=True)],
-        textposition=[_side(short(a), x) for a, x in zip(actors, positions[:, 0], strict=True)],
+        textposition=_sides([short(a) for a in actors], positions) if n <= MANY else "top center",
         textfont=font,
         hovertext=[
             "" if i in scene.hidden else f"<b>{plain(a)}</b><br>{number(activity[i])} {plain(unit)}, sent and received{bloc[i]}"

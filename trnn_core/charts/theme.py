@@ -130,6 +130,9 @@ def _template(colours: Palette) -> go.layout.Template:
         "zerolinecolor": colours.grid,
         "color": colours.faint,
         "automargin": True,
+        "ticks": "outside",  # keeps the first label of one axis clear of that of the other
+        "ticklen": 6,
+        "tickcolor": "rgba(0,0,0,0)",
         "title": {"font": {"size": 13, "color": colours.faint}, "standoff": 8},
     }
     return go.layout.Template(
@@ -200,6 +203,7 @@ def finish(
     if not title:
         raise TRNNError("Every chart needs a title.")
     note = wrap(" · ".join(part for part in ("SIMULATED data" if simulated else "", subtitle) if part))
+    below = "<br>" if len(note) == 1 else ""  # plotly sets a single line lower, onto the picture
     left, right, top, bottom = margin
     more = 17 * (len(note) - 1)  # pixels of further lines
     height, top = height + more, top + more
@@ -207,7 +211,7 @@ def finish(
     figure.layout = {
         **old,
         "template": TEMPLATES[dark],
-        "title": {"text": f"<b>{plain(title)}</b>", "subtitle": {"text": "<br>".join(map(plain, note))}},
+        "title": {"text": f"<b>{plain(title)}</b>", "subtitle": {"text": "<br>".join(map(plain, note)) + below}},
         "height": height,
         "margin": {"l": left, "r": right, "t": top, "b": bottom},
         "legend": {**old.get("legend", {}), "y": -50 / max(height - top - bottom, 100)},
