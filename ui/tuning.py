@@ -181,4 +181,4 @@ def keep_best(study: Study, recipe: Path, fingerprint: str) -> None:
 
 def gain(trials: list[dict], best: dict | None) -> str | None:
     first = next((t["value"] for t in trials if t["number"] == 0), None)
-    return f"{best['value'] / first - 1:+.1%}" if best and first else None
+    return f"{best['value'] / first - 1:+.1%}" if best and first and best["value"] != first else None
