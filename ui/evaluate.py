@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import streamlit as st
 
@@ -15,6 +16,7 @@ from trnn_core.evaluation.results import BacktestResult
 from trnn_core.evaluation.stored import WHOLE, read_stored
 from trnn_core.training.runs import Run
 from trnn_core.training.tasks import Task, list_tasks, start_task
+from ui.executors import checked
 from ui.links import linked
 from ui.store import data_sets, load_set, run_store, series_of
 
@@ -43,11 +45,11 @@ class Subject:
             return BacktestRequest.of_run(self.run, models, protocol)
         return BacktestRequest(self.series.fingerprint, tuple(models), protocol)
 
-    def start(self, models: list[str], protocol: Protocol) -> Task:
+    def start(self, models: list[str], protocol: Protocol, means: dict[str, Any]) -> Task:
         protocol.origins(len(self.series))  # too short a series is told here, not by the task
         if self.run is None:
             run_store().keep_series(self.series)
-        return start_task(run_store(), KIND, self.request(models, protocol).to_arguments(), run_id=self.run_id)
+        return start_task(run_store(), KIND, self.request(models, protocol).to_arguments(), run_id=self.run_id, means=checked(means))  # fmt: skip
 
     def tasks(self) -> list[Task]:
         """Backtests of this run, or of these data without a run, newest first."""

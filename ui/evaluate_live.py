@@ -6,6 +6,7 @@ import streamlit as st
 
 from trnn_core.training.tasks import Task, TaskStatus, find_task
 from ui.evaluate import Subject
+from ui.executors import usual_means
 from ui.guard import guard
 from ui.store import run_store
 from ui.words import duration, escape
@@ -66,4 +67,6 @@ def _again(subject: Subject, task: Task) -> None:
     from trnn_core.evaluation.request import BacktestRequest
 
     request = BacktestRequest.from_arguments(task.arguments)
-    st.session_state["watched"] = subject.start(list(request.models), request.protocol).task_id
+    st.session_state["watched"] = subject.start(
+        list(request.models), request.protocol, task.means or usual_means()
+    ).task_id

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from trnn_core.errors import TRNNError
@@ -9,6 +11,7 @@ from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, names
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.request import FAST, USUAL, estimate_seconds, usual_protocol
 from ui.evaluate import Subject
+from ui.executors import pick_cluster, pick_workers, usual_means
 from ui.words import duration
 
 SECOND_THOUGHTS = 120.0  # a default that takes longer leaves the network out
@@ -33,7 +36,7 @@ def first_backtest(subject: Subject) -> None:
         seconds = estimate_seconds(models, subject.series.shape, protocol, subject.train_seconds)
         st.button(
             f"Test {words_of(models)} on {n} past {period}s", type="primary", icon=":material/play_arrow:", on_click=_start,
-            args=(subject, models, protocol), help="Works in the background; it goes on when you close the page, and can be stopped.",
+            args=(subject, models, protocol, usual_means()), help="Works in the background; it goes on when you close the page, and can be stopped.",
         )  # fmt: skip
         st.caption(f"Takes about {duration(seconds)} on one processor core.")
 
@@ -65,9 +68,14 @@ def new_backtest(subject: Subject) -> None:
     refit = c.number_input("Train again every", 0, most, 0, key="new_refit", help=f"Train every model anew after so many {period}s on all that was known by then; 0 trains once, before the first. Slower, closer to real use.")  # fmt: skip
     diagonal = st.toggle("Score acts towards oneself", key="new_diagonal", help="Whether a country's acts towards itself (the diagonal of the tensor) count. Usually not.")  # fmt: skip
     protocol = Protocol(test=n / n_periods, min_origins=int(n), horizon=int(horizon), refit_every=int(refit), diagonal=diagonal)  # fmt: skip
+    at_once, where = st.columns([1, 2])
+    with at_once:
+        workers = pick_workers("new")
+    with where:
+        cluster = pick_cluster("new")
     if chosen:
         st.caption(f"Takes about {duration(estimate_seconds(chosen, subject.series.shape, protocol, subject.train_seconds))} on one processor core, less where parts were scored before.")  # fmt: skip
-    st.button("Start backtest", type="primary", icon=":material/play_arrow:", key="start_new", disabled=not chosen, on_click=_start, args=(subject, chosen, protocol), help="Works in the background; it goes on when you close the page, and can be stopped.")  # fmt: skip
+    st.button("Start backtest", type="primary", icon=":material/play_arrow:", key="start_new", disabled=not chosen, on_click=_start, args=(subject, chosen, protocol, {"workers": workers, "cluster": cluster}), help="Works in the background; it goes on when you close the page, and can be stopped.")  # fmt: skip
 
 
 def usual_origins(n_periods: int, most: int) -> int:
@@ -77,9 +85,9 @@ def usual_origins(n_periods: int, most: int) -> int:
         return most
 
 
-def _start(subject: Subject, models: list[str], protocol: Protocol) -> None:
+def _start(subject: Subject, models: list[str], protocol: Protocol, means: dict[str, Any]) -> None:
     try:
-        task = subject.start(models, protocol)
+        task = subject.start(models, protocol, means)
         st.session_state["watched"] = task.task_id
         if task.status().state == "done":
             st.session_state["backtest"] = task.task_id

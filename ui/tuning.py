@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -15,10 +15,10 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.training import jobs
 from trnn_core.training.config import Recipe
-from trnn_core.training.executors import VARIABLE
 from trnn_core.training.recipes import read_recipe
 from trnn_core.training.search import Study, TuneConfig, default_space, list_studies, parse_space
 from trnn_core.training.tasks import Task, list_tasks, start_task
+from ui.executors import checked, pick_cluster, pick_workers
 from ui.guard import guard
 from ui.page import is_dark, show
 from ui.store import run_store
@@ -67,30 +67,28 @@ def search_form(recipe: Recipe, series: RelationalSeries) -> None:
     a, b, c = st.columns(3)
     trials = a.number_input("Trials", 2, 2000, 24, key="tune_trials", help="Trainings to try.")
     epochs = b.number_input("Epochs each", 1, 10_000, min(recipe.train.epochs, 20), key="tune_epochs", help="Passes over the data of a trial that is not ended early.")  # fmt: skip
-    workers = c.number_input("At once", 1, 256, max(1, min(4, (os.cpu_count() or 2) - 1)), key="tune_workers", help="Processes of this machine. More than there are free processors is not faster.")  # fmt: skip
+    with c:
+        workers = pick_workers("tune")
     begin = recipe.changed(**{"train.epochs": int(epochs)})
     usual = "\n".join(f"{n}={r}" for n, r in default_space(begin, series).items())
     text = st.text_area("What to search", usual, key=f"tune_space_{recipe.model.network}", height=180, help="One setting per line: LOW:HIGH, LOW:HIGH:log for a range, A|B|C for choices. Remove a line to keep that setting as it is above.")  # fmt: skip
     with st.popover("More", icon=":material/settings:", help="How trials are ended early, random numbers, cluster"):
         pruner = st.selectbox("End hopeless trials", ["median", "hyperband", "none"], key="tune_pruner", help="median: worse than half of the whole trials at the same epoch; hyperband: many short trials, few long ones.")  # fmt: skip
         seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="tune_seed", help="The same seed tries the same settings.")
-        cluster = st.text_input("Cluster", os.environ.get(VARIABLE, ""), key="tune_cluster", placeholder="tcp://10.0.0.1:8786", help="Address of a Dask scheduler whose workers do the trials. Empty: this machine.")  # fmt: skip
+        cluster = pick_cluster("tune")
     if st.button("Start search", icon=":material/manage_search:", help="Goes on when you close the page."):
         space = parse_space([line for line in text.splitlines() if line.strip()])
         config = TuneConfig(recipe=begin, space=space, trials=int(trials), pruner=pruner, seed=int(seed))
-        start(config, series, cluster.strip(), int(workers))
+        start(config, series, checked({"cluster": cluster, "workers": workers}))
 
 
-def start(config: TuneConfig, series: RelationalSeries, cluster: str, workers: int) -> None:
-    from trnn_core.training.executors import cluster_address
-
+def start(config: TuneConfig, series: RelationalSeries, means: dict[str, Any]) -> None:
     config.ranges()  # a mistake is told here, not by the task
-    cluster_address(cluster or None)
     store = run_store()
     store.keep_series(series)
     name = f"{datetime.now().astimezone():{NAMED}}"
     settings = config.model_dump(mode="json", exclude_none=True)
-    start_task(store, "tune", {"config": settings, "fingerprint": series.fingerprint, "study": name, "cluster": cluster, "workers": workers})  # fmt: skip
+    start_task(store, "tune", {"config": settings, "fingerprint": series.fingerprint, "study": name}, means=means)  # fmt: skip
     st.session_state["study"] = name
     st.rerun()
 
@@ -135,7 +133,7 @@ def _stop(task: Task) -> None:
 
 def _go_on(task: Task) -> None:
     try:
-        start_task(run_store(), "tune", task.arguments)
+        start_task(run_store(), "tune", task.arguments, means=task.means)
     except TRNNError as e:
         st.toast(str(e), icon=":material/error:")
 
@@ -183,4 +181,4 @@ def keep_best(study: Study, recipe: Path, fingerprint: str) -> None:
 
 def gain(trials: list[dict], best: dict | None) -> str | None:
     first = next((t["value"] for t in trials if t["number"] == 0), None)
-    return f"{best['value'] / first - 1:+.1%}" if best and first else None
+    return f"{best['value'] / first - 1:+.1%}" if best and first and best["value"] != first else None

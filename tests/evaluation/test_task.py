@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 
 from tests.trained_store import make_home
+from tests.training.dask_cluster import Cluster
 from tests.training.end_tasks import end_tasks
 from tests.training.test_jobs import until
 from trnn_core.errors import TRNNError
@@ -19,8 +22,9 @@ from trnn_core.evaluation.request import KIND, BacktestRequest, estimate_seconds
 from trnn_core.evaluation.stored import pack, read_stored, unpack
 from trnn_core.evaluation.task import parts_folder, trim_parts
 from trnn_core.export.material import read_backtest
+from trnn_core.training.files import read_sealed
 from trnn_core.training.store import RunStore
-from trnn_core.training.tasks import Task, start_task
+from trnn_core.training.tasks import Task, process_folder, start_task
 
 SHORT = Protocol(min_origins=10, horizon=2)
 
@@ -37,9 +41,9 @@ def store(home):
     end_tasks(store)
 
 
-def begin(store: RunStore, *models: str, protocol: Protocol = SHORT) -> Task:
+def begin(store: RunStore, *models: str, protocol: Protocol = SHORT, **means: object) -> Task:
     request = BacktestRequest.of_run(store.get("first"), models, protocol)
-    return start_task(store, KIND, request.to_arguments(), run_id="first")
+    return start_task(store, KIND, request.to_arguments(), run_id="first", means=means)
 
 
 def ended(task: Task):
@@ -91,6 +95,42 @@ def test_a_stopped_backtest_goes_on_where_it_was(store):
     after = {p.name: p.stat().st_mtime_ns for p in found()}
     assert len(after) == 120 and all(after[n] == t for n, t in kept.items() if n != damaged.name)
     assert len(read_stored(task.read).dates) == 40
+
+
+def test_two_processes_and_a_cluster_that_loses_a_worker_give_the_bits_of_one(store, tmp_path):
+    models, protocol = ("ewma", "network"), Protocol(min_origins=12, refit_every=2)
+    recipe = BacktestRequest.of_run(store.get("first"), ["network"]).recipe
+    options = {name: {"recipe": recipe} if name == "network" else {} for name in models}
+    here = backtest(store.series(store.get("first")), options, protocol, each=lambda *_: None)
+
+    def done_with(stir=lambda: None, **means: object) -> Task:
+        shutil.rmtree(parts_folder(store))  # nothing is taken from another's work
+        task = start_task(store, KIND, BacktestRequest.of_run(store.get("first"), models, protocol).to_arguments(), run_id="first", fresh=True, means=means)  # fmt: skip
+        until(
+            lambda: len(list(parts_folder(store).glob("*.npz"))) >= 3 or not task.status().is_live, "parts must be kept"
+        )
+        stir()
+        assert ended(task).state == "done", task.status()
+        result = read_stored(task.read)
+        for name in models:
+            np.testing.assert_array_equal(result.scores[name].table, here.scores[name].table)
+        return task
+
+    alone = done_with(workers=2)
+    with Cluster(tmp_path, 2) as cluster:
+        assert done_with(cluster.kill_worker, cluster=cluster.address).task_id == alone.task_id
+
+
+def test_a_backtest_on_two_processes_stops_when_asked_and_tells_of_a_cluster_that_is_not_there(store):
+    task = begin(store, "network", "mltr", protocol=Protocol(min_origins=40, refit_every=1), workers=2)
+    until(lambda: "scored" in task.status().message, "progress must be seen")
+    share = task.status().done
+    task.stop()
+    assert 0 < share < 1 and ended(task).state == "stopped"
+    process = psutil.Process(read_sealed(process_folder(store, KIND) / "process.json")["pid"])
+    until(lambda: not [p for p in process.children(recursive=True) if "spawn_main" in " ".join(p.cmdline())], "no process is left at work")  # fmt: skip
+    lost = begin(store, "seasonal", protocol=Protocol(min_origins=11), cluster="tcp://127.0.0.1:9")
+    assert ended(lost).state == "failed" and "does not answer" in lost.status().message
 
 
 def test_what_cannot_be_scored_says_so(store):

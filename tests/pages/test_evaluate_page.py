@@ -59,6 +59,24 @@ def test_a_run_that_was_never_tested_offers_to_in_one_click(full, open_page, mon
     assert "The last backtest was stopped" in words(app) and any(b.label == "Go on" for b in app.button)
 
 
+def test_processes_and_a_cluster_are_chosen_on_the_page_and_a_wrong_address_is_told(
+    full, open_page, monkeypatch
+) -> None:
+    monkeypatch.setattr("trnn_core.training.tasks._ensure_process", lambda task: None)
+    monkeypatch.setenv("TRNN_CLUSTER", "tcp://lab:8786")
+    app = open_page(EVALUATE, run="first")
+    assert app.text_input(key="new_cluster").value == "tcp://lab:8786"
+    app.text_input(key="new_cluster").set_value("lab").run()
+    app.button(key="start_new").click().run()
+    assert "must look like tcp://" in app.error[0].value and list_tasks(RunStore(full / "runs"), KIND) == []
+    app.text_input(key="new_cluster").set_value("").run()
+    app.number_input(key="new_workers").set_value(3).run()
+    app.button(key="start_new").click().run()
+    is_sound(app)
+    (task,) = list_tasks(RunStore(full / "runs"), KIND)
+    assert task.means == {"workers": 3, "cluster": ""}
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_a_backtest_from_every_side(part, tested, open_page) -> None:
     app = open_page(EVALUATE, run="first", part=part)

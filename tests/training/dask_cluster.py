@@ -1,4 +1,5 @@
-"""A real Dask cluster on this machine: a scheduler and workers, each a process that can be killed."""
+"""A real Dask cluster on this machine, set up as docs/server.md says: a scheduler and workers, each a process that can be
+killed."""
 
 from __future__ import annotations
 
@@ -57,6 +58,13 @@ class Cluster:
             )
         )  # fmt: skip
 
+    def wait_for_workers(self) -> None:
+        """Until all of them have joined."""
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(self.n_workers, timeout=60)
+
     def kill_worker(self) -> None:
         self._kill(self.workers.pop(0))
 
@@ -72,7 +80,7 @@ class Cluster:
             self.start_worker()
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}  # fmt: skip
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "DASK_CONFIG": str(ROOT / "docs" / "server" / "dask.yaml")}  # fmt: skip
         return subprocess.Popen(
             [sys.executable, "-m", "dask", *arguments], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True,

@@ -26,7 +26,8 @@ def run(context: TaskContext) -> None:
     with (context.store.root / "diary.txt").open("a") as diary:  # one line per time that the work is really done
         diary.write(f"{context.task_id}\n")
     n = asked.get("steps", 1)
-    for step in range(n):
+    context.progress(0.0, "Starting.")
+    for step in range(asked.get("done_before", 0), n):
         if context.stopping():
             return
         context.progress(step / n, f"step {step + 1} of {n}")

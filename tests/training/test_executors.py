@@ -83,6 +83,7 @@ def test_the_address_comes_from_the_argument_then_from_the_environment(monkeypat
     assert cluster_address() is None
     monkeypatch.setenv("TRNN_CLUSTER", "lab:8786")
     assert cluster_address() == "tcp://lab:8786" and cluster_address("tls://other:1") == "tls://other:1"
+    assert cluster_address("") is None, "an emptied field means this machine"
 
 
 def test_on_a_cluster_a_worker_killed_in_mid_sweep_and_a_restarted_scheduler_lose_nothing(tmp_path: Path) -> None:

@@ -47,6 +47,14 @@ def diary(store) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
+def test_what_was_done_before_does_not_count_for_the_pace(store):
+    task = start_task(store, "steps", {"steps": 100, "pause": 0.1, "done_before": 70})
+    until(lambda: task.status().done > 0.8, "progress must be seen")
+    running = task.status()
+    assert running.eta_seconds > 0.5 * 0.1 * 100 * (1 - running.done)
+    task.stop()
+
+
 def test_a_task_tells_its_progress_and_keeps_its_result(store):
     task = start_task(store, "steps", {"steps": 30, "pause": 0.1}, run_id="r1")
     assert task.status().state == "queued" and task.files() == []

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from trnn_core.training.executors import open_executor
 
 Progress = Callable[[int, int, str], None]
 Each = Callable[[Block, int], None]
+POLL_SECONDS = 0.5
 _VERSION = 2  # raise when scores change their meaning: stored parts of an older version are not reused
 
 
@@ -42,6 +43,7 @@ def backtest(
     store: Path | None = None,
     progress: Progress | None = None,
     each: Each | None = None,
+    idle: Callable[[], None] | None = None,
 ) -> BacktestResult:
     """Score the models on the same origins.
 
@@ -50,7 +52,9 @@ def backtest(
     cluster   the address of a Dask scheduler to use instead (by default that in TRNN_CLUSTER)
     store     a folder for finished parts: a backtest that was interrupted goes on where it stopped
     progress  called with (parts done, parts in all, what was finished)
-    each      work here, part after part, and call this with the part and the number of its origins scored so far
+    each      called with a part and the number of its origins scored so far: after every origin where the work is done here,
+              part after part (without executor, workers or cluster), else when the part is done
+    idle      called twice a second while others work; it may raise to end the backtest
     """
     protocol = protocol or Protocol()
     options = dict(models) if isinstance(models, Mapping) else {name: {} for name in models}
@@ -67,12 +71,15 @@ def backtest(
             done[i] = BlockScores.load(path)
             _report(progress, len(done), total, f"{tasks[i].model} was scored before")
     todo = [i for i in range(total) if i not in done]
+    here = each if executor is None and workers is None and cluster is None else None
     for i, scores in (
-        _here(series, tasks, todo, each) if each else _run(series, tasks, todo, executor, workers, cluster)
+        _here(series, tasks, todo, here) if here else _run(series, tasks, todo, executor, workers, cluster, idle)
     ):
         done[i] = scores
         if (path := paths[i]) is not None:
             scores.save(path)
+        if each and not here:
+            each(tasks[i], len(tasks[i].origins))
         _report(progress, len(done), total, _name(series, tasks[i]))
     parts = {name: [done[i] for i, task in enumerate(tasks) if task.model == name] for name in options}
     return BacktestResult.of(series, protocol, {name: join(blocks) for name, blocks in parts.items()})
@@ -103,21 +110,29 @@ def _run(
     executor: Executor | None,
     workers: int | None,
     cluster: str | None,
+    idle: Callable[[], None] | None,
 ) -> Iterator[tuple[int, BlockScores]]:
     """Finished tasks as they come. Late fits see the most periods and go first: no long one is left over at the end."""
     todo = sorted(todo, key=lambda i: tasks[i].origins[0], reverse=True)
     if executor is not None:
-        yield from _collect({executor.submit(run_block, series, tasks[i]): i for i in todo})
+        yield from _collect({executor.submit(run_block, series, tasks[i]): i for i in todo}, idle)
     elif todo:
         n_workers = max(1, min(workers or os.cpu_count() or 1, len(todo)))
         with open_executor(cluster, workers=n_workers) as own:
-            yield from _collect({own.submit(run_block, series, tasks[i]): i for i in todo})
+            yield from _collect({own.submit(run_block, series, tasks[i]): i for i in todo}, idle)
 
 
-def _collect(futures: dict[Future[BlockScores], int]) -> Iterator[tuple[int, BlockScores]]:
+def _collect(
+    futures: dict[Future[BlockScores], int], idle: Callable[[], None] | None
+) -> Iterator[tuple[int, BlockScores]]:
+    todo = set(futures)
     try:
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        while todo:
+            finished, todo = wait(todo, POLL_SECONDS if idle else None, FIRST_COMPLETED)
+            for future in finished:
+                yield futures[future], future.result()
+            if idle:
+                idle()
     finally:
         for future in futures:
             future.cancel()

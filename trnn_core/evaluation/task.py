@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from pathlib import Path
 
 from trnn_core.data.readers.npz import read_npz
@@ -20,6 +22,7 @@ from trnn_core.evaluation.request import BacktestRequest, part_costs
 from trnn_core.evaluation.results import BacktestResult
 from trnn_core.evaluation.scoring import Block, BlockScores
 from trnn_core.evaluation.stored import result_files
+from trnn_core.training.executors import cluster_address, open_executor
 from trnn_core.training.files import with_no_error
 from trnn_core.training.recorder import add_results
 from trnn_core.training.runs import Run
@@ -52,10 +55,14 @@ class Ledger:
         fit, origin = part_costs(part.model, self.series.shape, part.horizon, self.network_seconds)
         return fit + origin * scored if scored else 0.0
 
-    def __call__(self, part: Block, scored: int) -> None:
-        """After the fit and after every origin: tell, and leave when asked to."""
+    def look(self) -> None:
+        """Leave when asked to."""
         if self.context.stopping():
             raise Stopped
+
+    def __call__(self, part: Block, scored: int) -> None:
+        """After the fit and after every origin, or after a part that was done elsewhere: tell, and leave when asked to."""
+        self.look()
         place = self.places[part.model, part.origins[0]]
         known = sum(self.costs[n] for n in self.done) + self._cost(part, scored)
         number = f"model {self.models.index(part.model) + 1} of {len(self.models)}"
@@ -79,7 +86,8 @@ def run(context: TaskContext) -> None:
     drop_damaged(folder, [part_name(series, part) for part in parts])
     ledger = Ledger(context, series, parts, folder)
     try:
-        result = backtest(series, request.options(), request.protocol, store=folder, each=ledger)
+        with place_of(context) as executor:
+            result = backtest(series, request.options(), request.protocol, executor=executor, store=folder, each=ledger, idle=ledger.look)  # fmt: skip
     except Stopped:
         return
     files = result_files(result)
@@ -90,6 +98,18 @@ def run(context: TaskContext) -> None:
         words = f"{words} {attach(context.store.get(context.run_id), result, files)}"
     trim_parts(folder)
     context.progress(1.0, words)
+
+
+@contextmanager
+def place_of(context: TaskContext) -> Iterator[Executor | None]:
+    """The cluster or the processes that were asked for; None for this process, which can tell of every origin."""
+    workers, cluster = int(context.means.get("workers", 1)), cluster_address(context.means.get("cluster", ""))
+    if cluster is None and workers < 2:
+        yield None
+        return
+    context.progress(0.0, "Starting the workers.")
+    with open_executor(cluster or "", workers=workers) as executor:
+        yield executor
 
 
 def read_request_series(store: RunStore, request: BacktestRequest) -> RelationalSeries:

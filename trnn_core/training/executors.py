@@ -170,8 +170,12 @@ class SteadyExecutor(Executor):
 
 
 def cluster_address(given: str | None = None) -> str | None:
-    """The Dask scheduler to use: the one given, else that of the environment; None for this machine's own processes."""
-    address = (given or os.environ.get(VARIABLE, "")).strip()
+    """The Dask scheduler to use, that of the environment where none is given; None for this machine's own processes.
+
+    >>> cluster_address("lab:8786"), cluster_address("")
+    ('tcp://lab:8786', None)
+    """
+    address = (os.environ.get(VARIABLE, "") if given is None else given).strip()
     if not address:
         return None
     scheme, found, rest = address.partition("://")
@@ -186,7 +190,7 @@ def cluster_address(given: str | None = None) -> str | None:
 
 @contextmanager
 def open_executor(address: str | None = None, *, workers: int | None = None) -> Iterator[Executor]:
-    """The executor of a cluster's address (or of TRNN_CLUSTER); without one, `workers` spawned processes of this machine."""
+    """The executor of a cluster's address (None: of TRNN_CLUSTER); without one, `workers` spawned processes of this machine."""
     if workers is not None and workers < 1:
         raise TRNNError(f"The number of workers must be at least 1. Got {workers} instead.")
     found = cluster_address(address)

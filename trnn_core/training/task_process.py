@@ -53,11 +53,13 @@ class TaskContext:
     """What a task's `run(context)` is given."""
 
     def __init__(self, task: Task, heartbeat: Heartbeat, ending: threading.Event):
-        self.arguments, self.store, self.run_id = task.arguments, task.store, task.run_id
+        self.arguments, self.means, self.store, self.run_id = task.arguments, task.means, task.store, task.run_id
         self.task_id, self.folder = task.task_id, task.folder
         self._heartbeat, self._ending = heartbeat, ending
         self._begun = time.monotonic()
-        self._from: tuple[float, float] | None = None  # share and time at the first report: a resumed task starts late
+        self._from: tuple[float, float] | None = (
+            None  # share and time when work began to show: a resumed task starts late
+        )
         self.heard = False  # whether the task was told to stop
 
     def progress(self, done: float, message: str, guess: float | None = None) -> None:
@@ -66,8 +68,9 @@ class TaskContext:
         guess    seconds it may still take, for as long as there is no pace to tell it from
         """
         now = time.monotonic()
-        self._from = self._from or (done, now)
-        gained, spent = done - self._from[0], now - self._from[1]
+        if self._from is None and done > 0:
+            self._from = (done, now)
+        gained, spent = (done - self._from[0], now - self._from[1]) if self._from else (0.0, 0.0)
         eta = round(spent * (1 - done) / gained, 1) if gained > 0 else guess
         self._heartbeat.progress = {
             "done": min(1.0, max(0.0, float(done))), "message": message, "eta_seconds": eta,

@@ -75,6 +75,7 @@ class Task:
         asked = read_sealed(folder / "task.json")
         self.kind: str = asked["kind"]
         self.arguments: dict[str, Any] = asked["arguments"]
+        self.means: dict[str, Any] = asked.get("means", {})
         self.run_id: str | None = asked["run_id"]
         self.created: str = asked["created"]  # when it was last asked for
         self._host: str = asked["host"]
@@ -156,19 +157,28 @@ class Task:
 
 
 def start_task(
-    store: RunStore, kind: str, arguments: dict[str, Any], *, run_id: str | None = None, fresh: bool = False
-) -> Task:
+    store: RunStore, kind: str, arguments: dict[str, Any], *, run_id: str | None = None, fresh: bool = False,
+    means: dict[str, Any] | None = None,
+) -> Task:  # fmt: skip
     """Ask for work of a kind. One that waits, runs or is done with equal arguments is returned, not done twice.
 
     A stopped, failed or interrupted one is queued again in its old folder, so that it may go on where it was.
     arguments  plain JSON values, and all that determines the result (the checksum of a run's weights, if it matters)
     fresh      do it again from the start even if it is done
+    means      what it is done with and does not change the result (workers, a cluster's address): no part of the task's id
     """
     if not isinstance(kind, str) or not _KIND.fullmatch(kind):
         raise TRNNError(f"A task's kind must be a short word in small letters. Got {kind!r:.80} instead.")
     task_id = f"{kind}-{_digest(kind, arguments, run_id)}"
     folder = store.root / ".tasks" / task_id
-    asked = {"kind": kind, "arguments": arguments, "run_id": run_id, "created": stamp(), "host": host_name()}
+    asked = {
+        "kind": kind,
+        "arguments": arguments,
+        "means": means or {},
+        "run_id": run_id,
+        "created": stamp(),
+        "host": host_name(),
+    }
     for _ in range(3):  # an old task may be swept away between two looks
         try:
             if not (folder / "task.json").exists():

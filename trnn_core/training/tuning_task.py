@@ -16,7 +16,7 @@ def run(context: TaskContext) -> None:
     config = TuneConfig(recipe=Recipe(**settings.pop("recipe")), **settings)
     series = read_npz(context.store.series_path(asked["fingerprint"]))
     context.progress(0.0, "Starting the workers.")
-    with open_executor(asked["cluster"] or None, workers=asked["workers"]) as executor:
+    with open_executor(context.means.get("cluster"), workers=context.means.get("workers")) as executor:
         tune(
             series,
             config,
