@@ -46,6 +46,7 @@ PARTS = {  # models and how many steps ahead
 }
 AGAIN = HERE / "again" / "differences.json"
 DURATION = HERE / "duration" / "seconds.json"
+SPREAD = HERE / "spread.csv"
 LOSSES = ["mse", "mae", "crps", "log_score", "mse_count", "crps_count"]
 COLUMNS = {
     "model": "model", "mse": "MSE", "mae": "MAE", "r2": "R2", "mse_skill_persistence": "MSE skill over persistence",
@@ -243,7 +244,20 @@ def further(name: str) -> list[str]:
         f"{worst.group}); randomised coverage between {low:.3f} and {high:.3f}."
     )
     head = "Further ahead, by step: MSE / CRPS / mean width of the 90 % interval. " + about["protocol"]
-    return [head, "", markdown(wide.loc[boards[boards.horizon == 1].model].reset_index()), "", words, ""]
+    table = markdown(wide.loc[boards[boards.horizon == 1].model].reset_index())
+    return [head, "", table, "", words, "", *spread(name)]
+
+
+def spread(name: str) -> list[str]:
+    """How much surer the near steps are than the far ones."""
+    if not SPREAD.exists():
+        return []
+    found = pd.read_csv(SPREAD)
+    found = found[found.series == name]
+    cells = [f"{m:.4f} / {s:.4f}" for m, s in zip(found["mean"], found.sd, strict=True)]
+    wide = found.assign(cell=cells).pivot(index="model", columns="horizon", values="cell")
+    head = "Mean expected events / mean standard deviation of the forecasts, by step (`python benchmarks/forecast/spread.py`). The width above is one of whole numbers and follows the expected level; the standard deviation tells how uncertainty grows."
+    return [head, "", markdown(wide.loc[list(dict.fromkeys(found.model))].reset_index()), ""]
 
 
 def taken_away(name: str) -> list[str]:
