@@ -173,7 +173,7 @@ def plan(rows: list[dict[str, Any]], core_hour: float, gb_hour: float) -> list[d
 def plan_words(rows: list[dict[str, Any]], core_hour: float = CORE_HOUR, gb_hour: float = GB_HOUR) -> list[str]:
     lines = [
         f"What that means, by these powers, for a training of {EPOCHS} epochs and its forecast. **Prices are an assumption**: {core_hour:g} per core hour "
-        f"and {gb_hour:g} per GB of memory and hour, about what general-purpose rented machines were listed at in US dollars; a lab puts in its own "
+        f"and {gb_hour:g} per GB of memory and hour, in any currency; a lab puts in its own "
         f"(`python benchmarks/scale/growth.py --plan --core-hour {core_hour:g} --gb-hour {gb_hour:g}`). A study is {STUDY} trainings: "
         "a search of 24 trials, counted whole, 5 seeds of the best settings, and a backtest with 4 refits.",
         "",
