@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from trnn_core.evaluation.forecasters import label
 from trnn_core.training.tasks import Task, TaskStatus, find_task
 from ui.evaluate import Subject
 from ui.executors import usual_means
@@ -18,26 +19,26 @@ def live_backtests(subject: Subject) -> bool:
     """Panels of those at work, looked at once a second; True when there is one."""
     live = [task for task in subject.tasks() if task.status().is_live]
     for task in live:
-        st.fragment(_panel, run_every=REFRESH_SECONDS, key=f"live-{task.task_id}")(task.task_id)
+        st.fragment(_panel, run_every=REFRESH_SECONDS, key=f"live-{task.task_id}")(task.task_id, subject.series.period)
     _last_words(subject)
     return bool(live)
 
 
-def _panel(task_id: str) -> None:
+def _panel(task_id: str, period: str) -> None:
     with guard():
         task = find_task(run_store(), task_id)
         status = task.status()
         if status.is_live:
             with st.container(border=True):
-                _progress(task, status)
+                _progress(task, status, period)
     if not status.is_live:
         if status.state == "done":
             st.session_state["backtest"] = task_id
         st.rerun()
 
 
-def _progress(task: Task, status: TaskStatus) -> None:
-    models = ", ".join(task.arguments["models"])
+def _progress(task: Task, status: TaskStatus, period: str) -> None:
+    models = ", ".join(label(name, period) for name in task.arguments["models"])
     st.markdown(f"#### :material/history: Testing {escape(models)}")
     left = f", about {duration(status.eta_seconds)} left" if status.eta_seconds is not None else ""
     st.progress(status.done, f"{status.done:.0%}{left}. {escape(status.message)}")

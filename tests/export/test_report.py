@@ -108,7 +108,7 @@ def test_with_a_backtest_there_are_leaderboard_calibration_and_misses(backtested
     assert captions[0].startswith("Leaderboard one week ahead") and "12 origins" in captions[0]
     assert any("Largest misses" in c for c in captions) and any("pairs and actions" in c for c in captions)
     board = [[c.text_content() for c in row] for row in tree.xpath("//section[@id='past']//table[1]/tbody/tr")]
-    assert [row[0] for row in board[:3]] == ["tgru", "<b>ewma</b>", "persistence"]
+    assert [row[0] for row in board[:3]] == ["plain tGRU", "<b>ewma</b>", "last week repeated"]
     mse = backtested.backtest.mean("mse")
     assert board[0][1] == f"{mse['tgru']:.5f}" and board[0][-1] == f"{1 - mse['tgru'] / mse['persistence']:+.1%}"
     names = tree.xpath("//section[@id='past']//script/@data-name")

@@ -34,24 +34,20 @@ def headline(result: BacktestResult, model: str, metric: str = "mse", step: int 
     said = []
     if model != "persistence" and "persistence" in result.scores:
         told = compare(result, model, "persistence", metric, step, action)
-        said.append(f"{past}, {name_of(model)} was {told[0]} repeating the last {result.period} ({told[1]}).")
+        said.append(f"{past}, {result.label(model)} was {told[0]} repeating the last {result.period} ({told[1]}).")
     best = result.best_baseline(metric, step, action)
-    start = "It" if said else f"{past}, {name_of(model)}"
+    start = "It" if said else f"{past}, {result.label(model)}"
     if best == model:
         said.append(f"{start} was the best of the simple methods tried.")
     elif best is not None and best != "persistence":
         told = compare(result, model, best, metric, step, action)
         said.append(
-            f"{start} was {told[0]} the best simple method, {best} ({told[1].partition(', ')[2] if said else told[1]})."
+            f"{start} was {told[0]} the best simple method, {result.label(best)} ({told[1].partition(', ')[2] if said else told[1]})."
         )
     held = float(row["coverage90"])
     if math.isfinite(held):
         said.append(f"Its 90 % intervals held {percent(held)} of what came: {_honest(held)}.")
     return said
-
-
-def name_of(model: str) -> str:
-    return "this run's network" if model == RUN_NETWORK else model
 
 
 def compare(result: BacktestResult, model: str, rival: str, metric: str, step: int, action: str) -> tuple[str, str]:
