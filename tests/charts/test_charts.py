@@ -171,7 +171,7 @@ def test_a_network_without_edges_still_shows_its_countries(small_series) -> None
 
 def test_the_fan_starts_at_the_last_observation_and_spans_the_interval(small_series) -> None:
     figure = dyad_history(small_series, 0, 1, 0, fan=fan(small_series))
-    band = next(t for t in figure.data if t.name == "90% interval")
+    band = next(t for t in figure.data if t.name == "90\u00a0% interval")
     assert band.y[0] == band.y[-1] == small_series.values[-1, 0, 1, 0]
     assert max(band.y[1:3]) == 7.0 and min(band.y[3:5]) == 0.0
 

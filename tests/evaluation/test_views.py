@@ -69,8 +69,8 @@ def test_the_sentences_tell_the_figures(result):
     skill = result.skill("ewma", "persistence", "mse", 1, ALL)
     p = p_value(result, "ewma", "persistence", "mse", 1, ALL)
     assert said.startswith("On 20 past weeks, one week ahead, smoothed past was")
-    assert f"{100 * abs(skill):.1f} % {'better' if skill > 0 else 'worse'} than repeating the last week (squared error, {p_text(p)}" in said  # fmt: skip
-    assert f"held {100 * np.mean(result.losses('ewma', 'coverage90')):.1f} % of what came" in said
+    assert f"{100 * abs(skill):.1f}\u00a0% {'better' if skill > 0 else 'worse'} than repeating the last week (squared error, {p_text(p)}" in said  # fmt: skip
+    assert f"held {100 * np.mean(result.losses('ewma', 'coverage90')):.1f}\u00a0% of what came" in said
     assert (
         "2 weeks ahead" in headline(result, "mean", step=2)[0] and "On 19 past" in headline(result, "mean", step=2)[0]
     )

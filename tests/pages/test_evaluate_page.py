@@ -83,7 +83,7 @@ def test_a_backtest_from_every_side(part, tested, open_page) -> None:
     is_sound(app)
     said = words(app)
     assert "past weeks, one week ahead, this run's network was" in said.replace("\\", "")
-    assert "90 % intervals held" in said.replace("\\", "") and "Simulated data" in said
+    assert "90\u00a0% intervals held" in said.replace("\\", "") and "Simulated data" in said
     charts = app.get("plotly_chart")
     assert len(charts) == {"Leaderboard": 2, "Over time": 1, "Where": 3, "Calibration": 2, "Misses": 0}[part]
     controls = [*app.selectbox, *app.multiselect, *app.number_input, *app.toggle, *app.button, *app.button_group]

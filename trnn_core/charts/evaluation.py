@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from trnn_core.charts.theme import fade, finish, palette, plain
+from trnn_core.percent import SIGN
 
 
 def errors_by_model(
@@ -89,10 +90,10 @@ def pit_histogram(
     """Where what came fell within the forecast: ten bars that should all be as high as the line."""
     colours, n = palette(dark), len(bars)
     names = [f"{100 * i // n}–{100 * (i + 1) // n}" for i in range(n)]
-    figure = go.Figure(go.Bar(x=names, y=bars, marker={"color": colours.node}, hovertemplate="%{x}: %{y:.1%}<extra></extra>"))  # fmt: skip
-    figure.add_hline(y=1 / n, line={"dash": "dash", "color": colours.lines[1], "width": 2})
+    figure = go.Figure(go.Bar(x=names, y=100 * bars, marker={"color": colours.node}, hovertemplate="%{x}: %{y:.1f}" + SIGN + "<extra></extra>"))  # fmt: skip
+    figure.add_hline(y=100 / n, line={"dash": "dash", "color": colours.lines[1], "width": 2})
     figure.update_layout(bargap=0.06, showlegend=False)
-    figure.update_yaxes(title="share of what came", tickformat=".0%", range=[0, max(0.15, float(np.nanmax(bars, initial=0.0)) * 1.1)])  # fmt: skip
+    figure.update_yaxes(title="share of what came", ticksuffix=SIGN, range=[0, max(15.0, float(np.nanmax(bars, initial=0.0)) * 110)])  # fmt: skip
     figure.update_xaxes(
         title="percentiles of the forecast (randomised PIT)", type="category", tickangle=0, tickfont={"size": 11}
     )
@@ -105,16 +106,16 @@ def coverage_by_group(
     """How often the 90 % interval held, for quiet to active pairs; the band is 88 to 92 %."""
     colours = palette(dark)
     figure = go.Figure()
-    figure.add_hrect(y0=0.88, y1=0.92, fillcolor=fade(colours.lines[2], 0.18), line={"width": 0})
-    figure.add_hline(y=0.9, line={"dash": "dash", "color": colours.lines[2], "width": 1.5})
+    figure.add_hrect(y0=88, y1=92, fillcolor=fade(colours.lines[2], 0.18), line={"width": 0})
+    figure.add_hline(y=90, line={"dash": "dash", "color": colours.lines[2], "width": 1.5})
     symbols = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "hexagon")
     for n, model in enumerate(models):
-        mine = table[table["model"] == model].set_index("group")["coverage90"].reindex(list(groups))
+        mine = table[table["model"] == model].set_index("group")["coverage90"].reindex(list(groups)) * 100
         figure.add_scatter(
             x=list(groups), y=mine.to_numpy(), mode="markers", name=plain(model), marker={"size": 11 if n == 0 else 9, "color": colours.lines[n % 8], "symbol": symbols[n % 8]},
-            hovertemplate="%{x}: %{y:.1%}<extra>" + plain(model) + "</extra>",
+            hovertemplate="%{x}: %{y:.1f}" + SIGN + "<extra>" + plain(model) + "</extra>",
         )  # fmt: skip
-    low = float(table["coverage90"].min()) if len(table) else 0.8
-    figure.update_yaxes(title="share inside the 90 % interval", tickformat=".0%", range=[min(0.8, low - 0.02), 1.005])
+    low = 100 * float(table["coverage90"].min()) if len(table) else 80.0
+    figure.update_yaxes(title="share inside the 90\u00a0% interval", ticksuffix=SIGN, range=[min(80.0, low - 2), 100.5])
     figure.update_xaxes(title="pairs by how active they were before the test", type="category")
-    return finish(figure, "How often the 90 % interval held", subtitle="band: 88 to 92 %", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 90))  # fmt: skip
+    return finish(figure, "How often the 90\u00a0% interval held", subtitle="band: 88 to 92\u00a0%", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 90))  # fmt: skip

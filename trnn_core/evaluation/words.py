@@ -7,6 +7,7 @@ import math
 from trnn_core.evaluation.forecasters import RUN_NETWORK, is_baseline
 from trnn_core.evaluation.results import ALL, BacktestResult
 from trnn_core.evaluation.significance import diebold_mariano
+from trnn_core.percent import percent
 
 METRIC_WORDS = {
     "mse": "squared error",
@@ -46,7 +47,7 @@ def headline(result: BacktestResult, model: str, metric: str = "mse", step: int 
         )
     held = float(row["coverage90"])
     if math.isfinite(held):
-        said.append(f"Its 90 % intervals held {percent(held)} of what came: {_honest(held)}.")
+        said.append(f"Its 90\u00a0% intervals held {percent(held, 1)} of what came: {_honest(held)}.")
     return said
 
 
@@ -57,15 +58,7 @@ def compare(result: BacktestResult, model: str, rival: str, metric: str, step: i
     words = f"{METRIC_WORDS.get(metric, metric)}, {p_text(p)}: {significance_words(p)}"
     if not math.isfinite(skill) or abs(skill) < 5e-4:
         return "as good as", words
-    return f"{percent(abs(skill))} {'better' if skill > 0 else 'worse'} than", words
-
-
-def percent(share: float) -> str:
-    """
-    >>> percent(0.0321)
-    '3.2 %'
-    """
-    return f"{100 * share:.1f} %"
+    return f"{percent(abs(skill), 1)} {'better' if skill > 0 else 'worse'} than", words
 
 
 def significance_words(p: float) -> str:

@@ -18,16 +18,16 @@ from trnn_core.export.sheets import latex_table, workbook
 
 HEADS = {
     "model": "Model", "error": "Error", "skill_persistence": "Skill vs repeating", "skill_best": "Skill vs best baseline",
-    "p": "DM p-value", "crps": "CRPS", "r2": "R2", "coverage90": "90 % interval held", "auc": "AUC", "origins": "Origins",
+    "p": "DM p-value", "crps": "CRPS", "r2": "R2", "coverage90": "90\u00a0% interval held", "auc": "AUC", "origins": "Origins",
 }  # fmt: skip
 FORMATS = {
     "Error": ".5f", "Skill vs repeating": "+.1%", "Skill vs best baseline": "+.1%", "DM p-value": ".3f", "CRPS": ".5f", "R2": ".3f",
-    "90 % interval held": ".1%", "AUC": ".3f", "Origins": ".0f",
+    "90\u00a0% interval held": ".1%", "AUC": ".3f", "Origins": ".0f",
 }  # fmt: skip
 
 MISS_HEADS = {
-    "period": "Period", "source": "Sender", "target": "Receiver", "action": "Action", "expected": "Expected", "lower": "90 % from",
-    "upper": "90 % to", "came": "What came",
+    "period": "Period", "source": "Sender", "target": "Receiver", "action": "Action", "expected": "Expected", "lower": "90\u00a0% from",
+    "upper": "90\u00a0% to", "came": "What came",
 }  # fmt: skip
 PAIR_HEADS = {"source": "Sender", "target": "Receiver", "action": "Action", "error": "MSE", "share": "Of all error"}
 WORST = 10
@@ -97,12 +97,12 @@ def report_blocks(result: BacktestResult) -> list[Block]:
         Chart(charts.errors_by_model(frame["Model"].tolist(), table["error"].tolist(), result.label(model), unit=unit, subtitle=f"all actions, {ahead}", simulated=simulated), "leaderboard", "Squared error of each model"),
         Chart(charts.errors_over_time(over_time(result, "mse", 1, ALL).rename(columns=result.label), rivals, unit=unit, period=result.period, simulated=simulated), "error-over-time", "Squared error of the models over time"),
         Chart(charts.pit_histogram(pit_bars(result, model, 1), result.label(model), simulated=simulated), "pit", "Histogram of the randomised PIT"),
-        Chart(charts.coverage_by_group(coverage, rivals, groups, simulated=simulated), "calibration", "How often the 90 % interval held, by activity"),
+        Chart(charts.coverage_by_group(coverage, rivals, groups, simulated=simulated), "calibration", "How often the 90\u00a0% interval held, by activity"),
     ]  # fmt: skip
     missed = result.misses(model, n=WORST).drop(columns="error").rename(columns=MISS_HEADS)
     pairs = hardest_pairs(result, model, "mse", 1, ALL, WORST).rename(columns=PAIR_HEADS)
     return [
         *blocks,
-        Table(missed, f"The {len(missed)} largest misses of {result.label(model)}, {ahead}: what was expected, its 90 % interval, and what came."),
+        Table(missed, f"The {len(missed)} largest misses of {result.label(model)}, {ahead}: what was expected, its 90\u00a0% interval, and what came."),
         Table(pairs, f"The {len(pairs)} pairs and actions on which {result.label(model)} erred most, mean over all origins.", formats={"MSE": ".4f", "Of all error": ".1%"}),
     ]  # fmt: skip

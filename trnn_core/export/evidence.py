@@ -15,9 +15,10 @@ from trnn_core.export.backtests import report_blocks
 from trnn_core.export.blocks import Block, Bullets, Chart, Table, Text
 from trnn_core.export.material import Backtest, Material
 from trnn_core.export.pictures import influence_chart
+from trnn_core.percent import SIGN, percent
 
-SCORES = {"mse": "MSE", "mae": "MAE", "crps": "CRPS", "coverage90": "90 % interval held"}
-FORMATS = {"MSE": ".5f", "MAE": ".5f", "CRPS": ".5f", "90 % interval held": ".1%", "Skill vs repeating": "+.1%"}
+SCORES = {"mse": "MSE", "mae": "MAE", "crps": "CRPS", "coverage90": "90\u00a0% interval held"}
+FORMATS = {"MSE": ".5f", "MAE": ".5f", "CRPS": ".5f", "90\u00a0% interval held": ".1%", "Skill vs repeating": "+.1%"}
 WORST = 10
 
 
@@ -41,10 +42,10 @@ def _scored(found: dict[str, Any], part: str, m: Material) -> str:
     chosen = " (they chose the best epoch, so the figure flatters)" if part == "validation" else ""
     said = f"On the {origins} it had not learnt from{chosen}, the mean squared error one {m.period} ahead was {found['mse']:.5f} on the {found['scale']} scale, that of repeating the last {m.period} {found['mse_persistence']:.5f}"
     if found.get("skill") is not None:
-        better = f"{found['skill']:.0%} lower" if found["skill"] > 0 else f"no better ({found['skill']:+.0%}): do not rely on it"  # fmt: skip
+        better = f"{percent(found['skill'])} lower" if found["skill"] > 0 else f"no better ({percent(found['skill'], signed=True)}): do not rely on it"  # fmt: skip
         said += f": {better}"
     if found.get("coverage90") is not None:
-        said += f". The {m.forecast.level:.0%} interval held the true figure in {found['coverage90']:.1%} of cases"
+        said += f". The {percent(m.forecast.level)} interval held the true figure in {percent(found['coverage90'], 1)} of cases"
     return f"{said}."
 
 
@@ -74,16 +75,16 @@ def leaderboard(found: Backtest, period: str) -> pd.DataFrame:
 
 def _calibration(m: Material, found: Backtest) -> Chart | None:
     """How often the 90 % interval held, by model, beside the 90 % it should."""
-    held = found.mean("coverage90")
+    held = 100 * found.mean("coverage90")
     if not len(held):
         return None
     figure = go.Figure(go.Scatter(
         x=held.to_numpy(), y=[plain(label(name, m.period)) for name in held.index], mode="markers", marker={"size": 11, "color": LIGHT.node},
-        hovertemplate="%{y}: %{x:.1%}<extra></extra>",
+        hovertemplate="%{y}: %{x:.1f}" + SIGN + "<extra></extra>",
     ))  # fmt: skip
-    figure.add_vline(x=0.9, line={"dash": "dot", "color": LIGHT.lines[1]})
-    figure.update_xaxes(title="share of outcomes inside the 90 % interval", tickformat=".0%", range=[min(0.5, float(held.min()) - 0.02), 1.005])  # fmt: skip
-    title = "Calibration: how often the 90 % interval held"
+    figure.add_vline(x=90, line={"dash": "dot", "color": LIGHT.lines[1]})
+    figure.update_xaxes(title="share of outcomes inside the 90\u00a0% interval", ticksuffix=SIGN, range=[min(50.0, float(held.min()) - 2), 100.5])  # fmt: skip
+    title = "Calibration: how often the 90\u00a0% interval held"
     finish(figure, title, subtitle="dotted: as it should be", simulated=m.simulated, height=120 + 26 * len(held), margin=(120, 20, 74, 50))  # fmt: skip
     return Chart(figure, "calibration", title)
 
