@@ -140,14 +140,14 @@ def figures(series: RelationalSeries) -> None:
     with who:
         table = _active(series.fingerprint, series)
         show(
-            ranking(list(table["actor"]), list(table["sent"]), "Most active senders", unit=unit, simulated=series.source.simulated, dark=is_dark()),
+            ranking(list(table["actor"]), list(table["sent"]), "Most active senders", unit=unit, axis="sender", simulated=series.source.simulated, dark=is_dark()),
             "senders", "The most active senders",
         )  # fmt: skip
     with whom:
         pairs = _busiest(series.fingerprint, series)
         names = [f"{s} → {t}" for s, t in zip(pairs["source"], pairs["target"], strict=True)]
         show(
-            ranking(names, list(pairs["total"]), "Busiest pairs", unit=unit, simulated=series.source.simulated, dark=is_dark()),
+            ranking(names, list(pairs["total"]), "Busiest pairs", unit=unit, axis="sender → receiver", simulated=series.source.simulated, dark=is_dark()),
             "pairs", "The busiest pairs",
         )  # fmt: skip
     with facts:

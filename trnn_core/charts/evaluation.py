@@ -27,7 +27,7 @@ def errors_by_model(
     )  # fmt: skip
     largest = max([e for e in errors if np.isfinite(e)], default=1.0)
     figure.update_xaxes(title=f"{unit}, less is better", range=[0, 1.14 * largest or 1.0])
-    figure.update_yaxes(showgrid=False)
+    figure.update_yaxes(title="model", showgrid=False)
     return finish(figure, "Error of each model", subtitle=subtitle, simulated=simulated, dark=dark, height=130 + 28 * len(names), margin=(10, 20, 66, 46))  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def errors_by_country(
             hovertemplate="%{y}: %{x:.4g}<extra>" + words + "</extra>",
         )  # fmt: skip
     figure.update_xaxes(title=f"{unit}, mean over partners", rangemode="tozero")
-    figure.update_yaxes(tickfont={"size": 11})
+    figure.update_yaxes(title="country", tickfont={"size": 11})
     return finish(figure, "Error by country", subtitle=subtitle, simulated=simulated, dark=dark, height=190 + 18 * len(shown), margin=(10, 16, 66, 92))  # fmt: skip
 
 

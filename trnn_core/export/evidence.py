@@ -56,7 +56,7 @@ def _backtest(m: Material, found: Backtest) -> list[Block]:
     board = leaderboard(found, m.period)
     blocks.append(Table(board, f"Leaderboard one {m.period} ahead, best first: means over {found.table['origin'].nunique()} origins.", formats=FORMATS))  # fmt: skip
     if "MSE" in board:
-        figure = ranking(board["Model"].tolist(), board["MSE"].tolist(), "Mean squared error by model", unit="MSE, less is better", simulated=m.simulated)  # fmt: skip
+        figure = ranking(board["Model"].tolist(), board["MSE"].tolist(), "Mean squared error by model", unit="MSE, less is better", axis="model", simulated=m.simulated)  # fmt: skip
         blocks.append(Chart(figure, "leaderboard", "Mean squared error of each model"))
     blocks += [chart for chart in (_calibration(m, found), _over_time(m, found)) if chart is not None]
     return blocks + _misses(m, found)
@@ -84,6 +84,7 @@ def _calibration(m: Material, found: Backtest) -> Chart | None:
     ))  # fmt: skip
     figure.add_vline(x=90, line={"dash": "dot", "color": LIGHT.lines[1]})
     figure.update_xaxes(title="share of outcomes inside the 90\u00a0% interval", ticksuffix=SIGN, range=[min(50.0, float(held.min()) - 2), 100.5])  # fmt: skip
+    figure.update_yaxes(title="model")
     title = "Calibration: how often the 90\u00a0% interval held"
     finish(figure, title, subtitle="dotted: as it should be", simulated=m.simulated, height=120 + 26 * len(held), margin=(120, 20, 74, 50))  # fmt: skip
     return Chart(figure, "calibration", title)
