@@ -92,7 +92,7 @@ def test_every_chart_has_title_units_and_the_simulated_mark(result, dark):
     ]  # fmt: skip
     for figure in figures:
         assert figure.layout.title.text and "SIMULATED" in figure.layout.title.subtitle.text
-        assert figure.layout.xaxis.title.text and (figure.layout.yaxis.title.text or "country" in figure.layout.title.text.lower() or "model" in figure.layout.title.text)  # fmt: skip
+        assert figure.layout.xaxis.title.text and figure.layout.yaxis.title.text
         assert "<b>B</b>" not in figure.to_json().replace("\\u003c", "<").replace("\\u003e", ">").replace("&lt;", "(")
 
 

@@ -43,5 +43,5 @@ def test_words_and_marks_stand_out_from_their_ground(side) -> None:
 
 
 def test_a_pressed_segment_is_written_in_ink() -> None:
-    rule = re.search(r'button\[kind\$="Active"\] \{([^}]*)\}', (ROOT / "ui" / "style.css").read_text(encoding="utf-8"))
+    rule = re.search(r'aria-checked="true"\] \{([^}]*)\}', (ROOT / "ui" / "style.css").read_text(encoding="utf-8"))
     assert rule and "color: inherit !important" in rule[1]

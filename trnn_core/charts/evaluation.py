@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from trnn_core.charts.theme import fade, finish, palette, plain
+from trnn_core.charts.theme import colour_at, fade, finish, palette, plain
 from trnn_core.percent import SIGN
 
 
@@ -20,7 +20,7 @@ def errors_by_model(
     figure = go.Figure(
         go.Bar(
             x=list(errors)[::-1], y=[plain(n) for n in names][::-1], orientation="h",
-            marker={"color": [colours.lines[1] if n == accent else fade(colours.lines[0], 0.65) for n in names][::-1]},
+            marker={"color": [colours.lines[1] if n == accent else colour_at((colours.ground, colours.lines[0]), 0.65) for n in names][::-1]},
             text=[f"{e:.4g}" for e in errors][::-1], textposition="outside", cliponaxis=False, textfont={"color": colours.ink},
             hovertemplate="%{y}: %{x:.5g}<extra></extra>",
         )
@@ -50,7 +50,7 @@ def errors_over_time(
 
 def errors_by_group(
     table: pd.DataFrame, models: Sequence[str], title: str, *, unit: str, axis: str, subtitle: str = "", simulated: bool,
-    dark: bool = False, height: int = 380,
+    dark: bool = False, height: int = 396,
 ) -> go.Figure:  # fmt: skip
     """Bars side by side: a group per row of `table` (an action, a step), a bar per model."""
     figure = go.Figure()
@@ -62,7 +62,7 @@ def errors_by_group(
     figure.update_layout(barmode="group", bargap=0.25)
     figure.update_yaxes(title=unit, rangemode="tozero")
     figure.update_xaxes(title=axis, type="category", tickangle=0)
-    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 104))  # fmt: skip
+    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 120), legend={"y": -72 / (height - 186)})  # fmt: skip
 
 
 def errors_by_country(
@@ -115,6 +115,7 @@ def coverage_by_group(
             x=list(groups), y=mine.to_numpy(), mode="markers", name=plain(model), marker={"size": 11 if n == 0 else 9, "color": colours.lines[n % 8], "symbol": symbols[n % 8]},
             hovertemplate="%{x}: %{y:.1f}" + SIGN + "<extra>" + plain(model) + "</extra>",
         )  # fmt: skip
+    figure.update_layout(scattermode="group", scattergap=0.6)  # side by side: good models agree
     low = 100 * float(table["coverage90"].min()) if len(table) else 80.0
     figure.update_yaxes(title="share inside the 90\u00a0% interval", ticksuffix=SIGN, range=[min(80.0, low - 2), 100.5])
     figure.update_xaxes(title="pairs by how active they were before the test", type="category")
