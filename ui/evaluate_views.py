@@ -87,7 +87,7 @@ def leaderboard(result: BacktestResult, choice: Choice) -> None:
     st.dataframe(
         table.drop(columns=[choice.metric] if choice.metric in table else []).assign(
             model=table["model"].map(result.label), about=table["model"] + ": " + table["about"],
-            p=[p_text(p).removeprefix("p ").removeprefix("= ").replace("no test", "–") for p in table["p"]], **{name: 100 * table[name] for name in ("skill_persistence", "skill_best", "coverage90")}
+            p=[p_text(p).removeprefix("p\u00a0").removeprefix("=\u00a0").replace("no test", "–") for p in table["p"]], **{name: 100 * table[name] for name in ("skill_persistence", "skill_best", "coverage90")}
         ),
         hide_index=True, key="leaderboard", column_order=["model", "about", *(str(c) for c in table if c not in ("model", "about"))],
         column_config={

@@ -90,14 +90,14 @@ def pit_histogram(
     """Where what came fell within the forecast: ten bars that should all be as high as the line."""
     colours, n = palette(dark), len(bars)
     names = [f"{100 * i // n}–{100 * (i + 1) // n}" for i in range(n)]
-    figure = go.Figure(go.Bar(x=names, y=100 * bars, marker={"color": colours.node}, hovertemplate="%{x}: %{y:.1f}" + SIGN + "<extra></extra>"))  # fmt: skip
+    figure = go.Figure(go.Bar(x=[100 * (i + 0.5) / n for i in range(n)], y=100 * bars, text=names, textposition="none", marker={"color": colours.node}, hovertemplate="%{text}: %{y:.1f}" + SIGN + "<extra></extra>"))  # fmt: skip
     figure.add_hline(y=100 / n, line={"dash": "dash", "color": colours.lines[1], "width": 2})
     figure.update_layout(bargap=0.06, showlegend=False)
     figure.update_yaxes(title="share of what came", ticksuffix=SIGN, range=[0, max(15.0, float(np.nanmax(bars, initial=0.0)) * 110)])  # fmt: skip
     figure.update_xaxes(
-        title="percentiles of the forecast (randomised PIT)", type="category", tickangle=0, tickfont={"size": 11}
+        title="percentiles of the forecast (randomised PIT)", range=[-1, 101], dtick=20, tickangle=0, showgrid=False
     )
-    return finish(figure, f"Where in its forecast what came fell: {model}", subtitle=subtitle or "dashed: as it should be", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 60))  # fmt: skip
+    return finish(figure, "Where in its forecast what came fell", subtitle=f"{model} · {subtitle or 'dashed: as it should be'}", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 60))  # fmt: skip
 
 
 def coverage_by_group(

@@ -77,12 +77,12 @@ def significance_words(p: float) -> str:
 
 def p_text(p: float) -> str:
     """
-    >>> [p_text(p) for p in (0.00001, 0.0312, 0.4)]
+    >>> [p_text(p).replace("\\u00a0", " ") for p in (0.00001, 0.0312, 0.4)]  # no line ends within
     ['p < 0.001', 'p = 0.031', 'p = 0.40']
     """
     if not math.isfinite(p):
         return "no test"
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
+    return "p\u00a0<\u00a00.001" if p < 0.001 else f"p\u00a0=\u00a0{p:.{3 if p < 0.1 else 2}f}"
 
 
 def p_value(result: BacktestResult, model: str, rival: str, metric: str, step: int, action: str) -> float:
