@@ -16,8 +16,10 @@ from trnn_core.charts.theme import DARK, Palette, colour_at, finish, number, pal
 from trnn_core.errors import TRNNError
 
 STEPS = 7  # widths and colours of edges come in so many classes; each class is one trace
-SIDES = ("top center", "bottom center", "top right", "top left", "middle right", "middle left")  # of a name, best first
-INWARDS = 40.0  # what it costs a name to stand among the arrows, in square pixels of another name that it would cover
+SIDES = (  # of a name, best first
+    "top center", "bottom center", "top right", "top left", "middle right", "middle left", "bottom right", "bottom left"
+)  # fmt: skip
+INWARDS = 60.0  # what it costs a name to stand among the arrows, in square pixels of another name that it would cover
 PHONE = np.array([360.0, 580.0])  # pixels of the smallest picture
 BEND = 0.16  # how far an arrow leaves the straight line, so that both directions of a pair are seen
 
@@ -244,11 +246,20 @@ def _sides(names: Sequence[str], positions: np.ndarray) -> list[str]:
     sides = []
     for name, (x, y), place in zip(names, at, positions, strict=True):
         half, high = 3.1 * len(name), 13
-        middles = [(0, -19), (0, 19), (half, -19), (-half, -19), (12 + half, 0), (-12 - half, 0)]
+        middles = [
+            (0, -19),
+            (0, 19),
+            (half, -19),
+            (-half, -19),
+            (12 + half, 0),
+            (-12 - half, 0),
+            (half, 19),
+            (-half, 19),
+        ]
         boxes = np.array([(x + a - half, y + b - high / 2, x + a + half, y + b + high / 2) for a, b in middles])
         overlap = np.minimum(boxes[:, None, 2:], taken[:, 2:]) - np.maximum(
             boxes[:, None, :2], taken[:, :2]
-        )  # (6, M, 2)
+        )  # (8, M, 2)
         crowded = np.prod(np.maximum(overlap, 0), axis=2).sum(axis=1)
         cut = high * (np.maximum(-boxes[:, 0], 0) + np.maximum(boxes[:, 2] - PHONE[0], 0))
         ways = np.array(middles) * [1, -1]
