@@ -61,7 +61,12 @@ def show_result(result: BacktestResult) -> None:
     with st.expander("The protocol and the models in words", icon=":material/gavel:"):
         st.write(escape(result.words))
         st.write("Skill is the share of a rival's error that a model saves. p is that of Diebold and Mariano's test with Newey and West's variance and the small-sample correction of Harvey, Leybourne and Newbold.")  # fmt: skip
-        st.markdown("\n".join(f"- **{escape(name)}**: {escape(describe(name))}" for name in result.scores))
+        st.markdown(
+            "\n".join(
+                f"- **{escape(result.label(name))}** (`{name}`): {escape(describe(name, result.period))}"
+                for name in result.scores
+            )
+        )
     downloads(result, choice)
 
 

@@ -229,3 +229,17 @@ def rooms_of(text: str) -> list[str]:
 def test_no_room_is_an_empty_promise(room: str) -> None:
     lines = sum(len(p.read_text(encoding="utf-8").splitlines()) for p in (ROOT / "trnn_core" / room).rglob("*.py"))
     assert lines > 20, f"trnn_core/{room} holds nothing"
+
+
+@pytest.mark.parametrize("path", OURS, ids=name)
+def test_a_percentage_is_written_in_one_way(path: Path) -> None:
+    """'90 %' with a no-break space: by `percent`, never by Python's or plotly's own format, which give '90%'."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    words = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}  # docstrings
+    forms = {id(n.format_spec.values[0]) for n in ast.walk(tree) if isinstance(n, ast.FormattedValue) and n.format_spec}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in words:
+            column = (
+                re.fullmatch(r"\+?\.\d%", node.value) and id(node) not in forms
+            )  # of a report's table: export/blocks.py
+            assert column or not re.search(r"\d ?%(?!\w)", node.value), f"{name(path)}:{node.lineno}: {node.value!r}"

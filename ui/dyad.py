@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from trnn_core.charts.theme import number
+from trnn_core.percent import percent
 from ui.forecast_view import Picture
 from ui.links import linked
 from ui.page import is_dark, show
@@ -43,7 +44,7 @@ def dyad_panel(picture: Picture) -> None:
     show(picture.dyad((i, j), dark=is_dark()), "dyad", f"History of {names} with its forecast", file="pair")
     low, middle, high = (part[step, i, j, picture.action] for part in (f.lower, f.mean, f.upper))
     sentence = (
-        f"{picture.series.period.capitalize()} of {f.dates[step]}: about {number(middle)}, {f.level:.0%} interval "
+        f"{picture.series.period.capitalize()} of {f.dates[step]}: about {number(middle)}, {percent(f.level)} interval "
         f"{number(low)} to {number(high)}; last observed {number(f.last_values[i, j, picture.action])}"
     )
     if f.happened is not None and f.is_past(step):

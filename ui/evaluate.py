@@ -10,6 +10,7 @@ import streamlit as st
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.evaluation.forecasters import label
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.request import KIND, BacktestRequest, fast_first
 from trnn_core.evaluation.results import BacktestResult
@@ -86,7 +87,7 @@ def _readable(run: Run) -> bool:
 def pick_result(subject: Subject) -> BacktestResult | None:
     """One of the finished backtests, the newest by default; None when there is none."""
     done = {task.task_id: task for task in subject.tasks() if task.status().state == "done"}
-    offered = {task_id: _name(task) for task_id, task in done.items()}
+    offered = {task_id: _name(task, subject.series.period) for task_id, task in done.items()}
     if subject.run is not None and (subject.run.folder / WHOLE).exists() and not done:
         offered[STORED] = "Stored with the run"
     if not offered:
@@ -116,10 +117,10 @@ def _stored(folder: str, modified: int, _run: Run) -> BacktestResult:
     return found
 
 
-def _name(task: Task) -> str:
+def _name(task: Task, period: str) -> str:
     asked = task.arguments
     protocol = asked["protocol"]
     steps = "" if protocol["horizon"] == 1 else f", up to {protocol['horizon']} ahead"
     refit = f", refitted every {protocol['refit_every']}" if protocol["refit_every"] else ""
-    models = f"{len(asked['models'])} models" if len(asked["models"]) > 1 else asked["models"][0]
+    models = f"{len(asked['models'])} models" if len(asked["models"]) > 1 else label(asked["models"][0], period)
     return f"{models}{steps}{refit} · {datetime.fromisoformat(task.created):%d %b %H:%M}"

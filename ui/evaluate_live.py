@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from trnn_core.evaluation.forecasters import label
+from trnn_core.percent import percent
 from trnn_core.training.tasks import Task, TaskStatus, find_task
 from ui.evaluate import Subject
 from ui.executors import usual_means
@@ -18,29 +20,29 @@ def live_backtests(subject: Subject) -> bool:
     """Panels of those at work, looked at once a second; True when there is one."""
     live = [task for task in subject.tasks() if task.status().is_live]
     for task in live:
-        st.fragment(_panel, run_every=REFRESH_SECONDS, key=f"live-{task.task_id}")(task.task_id)
+        st.fragment(_panel, run_every=REFRESH_SECONDS, key=f"live-{task.task_id}")(task.task_id, subject.series.period)
     _last_words(subject)
     return bool(live)
 
 
-def _panel(task_id: str) -> None:
+def _panel(task_id: str, period: str) -> None:
     with guard():
         task = find_task(run_store(), task_id)
         status = task.status()
         if status.is_live:
             with st.container(border=True):
-                _progress(task, status)
+                _progress(task, status, period)
     if not status.is_live:
         if status.state == "done":
             st.session_state["backtest"] = task_id
         st.rerun()
 
 
-def _progress(task: Task, status: TaskStatus) -> None:
-    models = ", ".join(task.arguments["models"])
+def _progress(task: Task, status: TaskStatus, period: str) -> None:
+    models = ", ".join(label(name, period) for name in task.arguments["models"])
     st.markdown(f"#### :material/history: Testing {escape(models)}")
     left = f", about {duration(status.eta_seconds)} left" if status.eta_seconds is not None else ""
-    st.progress(status.done, f"{status.done:.0%}{left}. {escape(status.message)}")
+    st.progress(status.done, f"{percent(status.done)}{left}. {escape(status.message)}")
     asked = (task.folder / "request.json").exists()
     st.button("Stopping ..." if asked else "Stop", key=f"stop-{task.task_id}", icon=":material/stop:", disabled=asked, on_click=_stop, args=(task,), help="Ends it; parts that are scored are kept, and starting it again goes on from there.")  # fmt: skip
 
@@ -59,7 +61,7 @@ def _last_words(subject: Subject) -> None:
         return
     words = {"failed": "The last backtest failed", "stopped": "The last backtest was stopped", "interrupted": "The last backtest was interrupted"}  # fmt: skip
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/info: {words[status.state]} at {status.done:.0%}. {escape(status.message)}")
+        st.markdown(f":material/info: {words[status.state]} at {percent(status.done)}. {escape(status.message)}")
         st.button("Go on", key=f"again-{task.task_id}", icon=":material/play_arrow:", on_click=_again, args=(subject, task), help="Start it again; what was scored is not scored again.")  # fmt: skip
 
 

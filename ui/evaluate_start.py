@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from trnn_core.errors import TRNNError
-from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, names
+from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, label, names
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.request import FAST, USUAL, estimate_seconds, usual_protocol
 from ui.evaluate import Subject
@@ -57,9 +57,10 @@ def new_backtest(subject: Subject) -> None:
     """All choices; the defaults are the usual protocol."""
     offered = [*([RUN_NETWORK] if subject.run else []), *names()]
     period, n_periods = subject.series.period, len(subject.series)
+    each = "\n".join(f"- **{label(m, period)}**: {describe(m, period)}" for m in offered)
     chosen = st.multiselect(
-        "Models", offered, default=[m for m in (RUN_NETWORK, *USUAL) if m in offered], key="new_models", format_func=lambda m: f"{m}: {describe(m)}",
-        help="All are given the same periods. Those scored before under the same protocol are not scored again.",
+        "Models", offered, default=[m for m in (RUN_NETWORK, *USUAL) if m in offered], key="new_models", format_func=lambda m: label(m, period),
+        help=f"All are given the same periods. Those scored before under the same protocol are not scored again.\n\n{each}",
     )  # fmt: skip
     a, b, c = st.columns(3)
     most = max(n_periods // 2, 2)

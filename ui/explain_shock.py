@@ -12,6 +12,7 @@ from trnn_core.charts.lines import unit_of
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import Impulse, unpack
 from trnn_core.insight.words import say_impulse
+from trnn_core.percent import percent
 from trnn_core.training.runs import Run
 from ui.explain import ask, download_table, pick_cell, same_country
 from ui.page import is_dark, show
@@ -61,7 +62,7 @@ def spread_map(found: Impulse, series: RelationalSeries) -> None:
     )  # fmt: skip
     show(figure, "impulse-map", "Matrix of answers to the push", file="impulse-matrix")
     share = float(np.abs(matrix[i]).sum() + np.abs(matrix[:, j]).sum() - abs(matrix[i, j])) / max(float(np.abs(matrix).sum()), 1e-12)  # fmt: skip
-    st.caption(f"{share:.0%} of the answer is in acts by {series.actors[i]} or towards {series.actors[j]}.")
+    st.caption(f"{percent(share)} of the answer is in acts by {series.actors[i]} or towards {series.actors[j]}.")
 
 
 def rows_of(found: Impulse, series: RelationalSeries) -> pd.DataFrame:

@@ -176,7 +176,7 @@ def pair_over_time(outcome: Outcome, series: RelationalSeries, row, key: str) ->
     i, j, k = series.actors.index(row["source"]), series.actors.index(row["target"]), series.actions.index(row["action"])  # fmt: skip
     changed, usual = (tuple(x[:, i, j, k] for x in part) for part in (outcome.changed, outcome.usual))
     figure = with_and_without(
-        outcome.dates, changed, usual, f"{row['source']} → {row['target']}, {row['action']}", unit=unit_of(series), subtitle="expected, with and without the change; shaded: 90 % intervals",
+        outcome.dates, changed, usual, f"{row['source']} → {row['target']}, {row['action']}", unit=unit_of(series), subtitle="expected, with and without the change; shaded: 90\u00a0% intervals",
         simulated=series.source.simulated, dark=is_dark(),
     )  # fmt: skip
     show(figure, f"pair-{key}", "The relation that changes most, with and without the change", file="scenario-pair")
@@ -203,5 +203,5 @@ def columns() -> dict:
     return {
         "date": None, "source": "Sender", "target": "Receiver", "action": "Action",
         "with": number("With", format="%.3g"), "without": number("Without", format="%.3g"), "difference": number("Difference", format="%+.3g"),
-        "lower": number("From", format="%+.3g", help="Lower end of the 90 % interval of the difference"), "upper": number("To", format="%+.3g", help="Upper end"),
+        "lower": number("From", format="%+.3g", help="Lower end of the 90\u00a0% interval of the difference"), "upper": number("To", format="%+.3g", help="Upper end"),
     }  # fmt: skip

@@ -64,7 +64,7 @@ def weeks(found: Attribution, series: RelationalSeries) -> None:
     total = found.in_events.sum(axis=(1, 2, 3))
     recent = slice(-13, None)
     figure = contributions(
-        list(found.dates[recent])[::-1], total[recent][::-1].tolist(), f"Which {series.period}s", unit=unit_of(series),
+        list(found.dates[recent])[::-1], total[recent][::-1].tolist(), f"Which {series.period}s", unit=unit_of(series), axis=f"{series.period} (its first day)",
         subtitle="right: raises the forecast, left: lowers it; newest on top", simulated=series.source.simulated, dark=is_dark(),
         height=150 + 20 * len(found.dates[recent]),
     )  # fmt: skip
@@ -76,7 +76,7 @@ def weeks(found: Attribution, series: RelationalSeries) -> None:
 def by_action(found: Attribution, series: RelationalSeries) -> None:
     total = found.in_events.sum(axis=(0, 1, 2))
     figure = contributions(
-        series.actions, total.tolist(), "Which kinds of act", unit=unit_of(series), simulated=series.source.simulated, dark=is_dark(),
+        series.actions, total.tolist(), "Which kinds of act", unit=unit_of(series), axis="kind of act", simulated=series.source.simulated, dark=is_dark(),
         height=140 + 24 * len(series.actions),
     )  # fmt: skip
     show(figure, "why-actions", "Contribution of each kind of act", file="why-actions")

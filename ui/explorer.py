@@ -21,6 +21,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.export.graphs import to_graph, to_graphml
 from trnn_core.export.summaries import busiest_pairs, most_active, shares
 from trnn_core.export.tables import tidy, to_csv
+from trnn_core.percent import percent
 from ui.dyad import follow_click, pick_pair
 from ui.forecast_options import LAYOUT_WORDS, ORDER_WORDS
 from ui.guard import guard
@@ -139,19 +140,19 @@ def figures(series: RelationalSeries) -> None:
     with who:
         table = _active(series.fingerprint, series)
         show(
-            ranking(list(table["actor"]), list(table["sent"]), "Most active senders", unit=unit, simulated=series.source.simulated, dark=is_dark()),
+            ranking(list(table["actor"]), list(table["sent"]), "Most active senders", unit=unit, axis="sender", simulated=series.source.simulated, dark=is_dark()),
             "senders", "The most active senders",
         )  # fmt: skip
     with whom:
         pairs = _busiest(series.fingerprint, series)
         names = [f"{s} → {t}" for s, t in zip(pairs["source"], pairs["target"], strict=True)]
         show(
-            ranking(names, list(pairs["total"]), "Busiest pairs", unit=unit, simulated=series.source.simulated, dark=is_dark()),
+            ranking(names, list(pairs["total"]), "Busiest pairs", unit=unit, axis="sender → receiver", simulated=series.source.simulated, dark=is_dark()),
             "pairs", "The busiest pairs",
         )  # fmt: skip
     with facts:
-        st.metric("Cells that are zero", f"{part['zero']:.1%}", border=True, help="Of all observed cells between two different countries: how often nothing happened.")  # fmt: skip
-        st.metric("Cells not observed", f"{part['missing']:.1%}", border=True, help="Missing is not zero: these cells are left out of training and scores.")  # fmt: skip
+        st.metric("Cells that are zero", percent(part["zero"], 1), border=True, help="Of all observed cells between two different countries: how often nothing happened.")  # fmt: skip
+        st.metric("Cells not observed", percent(part["missing"], 1), border=True, help="Missing is not zero: these cells are left out of training and scores.")  # fmt: skip
         st.metric("Fingerprint", series.fingerprint[:8], border=True, help="The first characters of the SHA-256 of the content; a run remembers it.")  # fmt: skip
 
 

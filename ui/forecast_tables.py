@@ -15,6 +15,7 @@ from trnn_core.export.graphs import to_gexf, to_graph, to_graphml
 from trnn_core.export.images import Format, to_images
 from trnn_core.export.pictures import slug
 from trnn_core.export.tables import tidy, to_csv
+from trnn_core.percent import percent
 from ui.forecast_view import Picture
 from ui.links import judge
 from ui.store import positions
@@ -49,8 +50,8 @@ def _columns(picture: Picture, everything: bool) -> dict[str, Any]:
         "action": "Action" if everything else None,
         "last_observed": number("Last", format="%.3g", help=f"Last observed, {unit_of(picture.series)}"),
         "forecast": number("Expected", format="%.3g", help=unit_of(picture.series)),
-        "lower": number("From", format="%.3g", help=f"Lower end of the {level:.0%} interval"),
-        "upper": number("To", format="%.3g", help=f"Upper end of the {level:.0%} interval"),
+        "lower": number("From", format="%.3g", help=f"Lower end of the {percent(level)} interval"),
+        "upper": number("To", format="%.3g", help=f"Upper end of the {percent(level)} interval"),
         "change": number("Change", format="%+.3g", help="Expected minus last observed"),
         "happened": number("Happened", format="%.3g", help="What happened in that period"),
     }

@@ -16,6 +16,7 @@ from trnn_core.charts.map import map_frame
 from trnn_core.charts.network import Scene, network, strongest
 from trnn_core.data.series import RelationalSeries
 from trnn_core.export.forecasts import RunForecast
+from trnn_core.percent import percent
 from trnn_core.training.runs import Run
 from ui.forecast_options import Options, Show
 from ui.store import blocs, order, positions
@@ -102,7 +103,7 @@ class Picture:
             "Forecast": f"Expected {self.action_name}",
             "Last observed": f"Last observed {self.action_name}",
             "Expected change": f"Expected change in {self.action_name}",
-            "Uncertainty": f"Width of the {self.forecast.level:.0%} interval, {self.action_name}",
+            "Uncertainty": f"Width of the {percent(self.forecast.level)} interval, {self.action_name}",
             "What happened": f"What happened: {self.action_name}",
             "Forecast error": f"Expected minus what happened, {self.action_name}",
         }
@@ -153,7 +154,7 @@ class Picture:
     def _details(self) -> np.ndarray:
         """The interval of each cell, and what happened where it is known."""
         f, at = self.forecast, (self.step, ..., self.action)
-        texts = [f"{f.level:.0%} interval {a:.3g} to {b:.3g}" for a, b in zip(f.lower[at].ravel(), f.upper[at].ravel(), strict=True)]  # fmt: skip
+        texts = [f"{percent(f.level)} interval {a:.3g} to {b:.3g}" for a, b in zip(f.lower[at].ravel(), f.upper[at].ravel(), strict=True)]  # fmt: skip
         if f.happened is not None:
             known = f.happened[at].ravel()
             texts = [f"{t}; happened {x:.3g}" if np.isfinite(x) else t for t, x in zip(texts, known, strict=True)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from trnn_core.percent import percent
 from trnn_core.training.runs import Run
 from ui.links import linked, segments
 from ui.words import Scores
@@ -24,12 +25,12 @@ def pick_action(actions: Sequence[str]) -> str:
 def show_scores(scores: Scores, level: float, *, narrow: bool = False) -> None:
     skill, held = st.columns(2) if narrow else st.columns([1, 1, 3])[:2]
     skill.metric(
-        "Skill", f"{scores.skill:+.0%}", border=True,
-        help="How much lower the squared error is than that of repeating the last period, on periods the network had not learnt from. 0 % is no better, 100 % is perfect.",
+        "Skill", percent(scores.skill, signed=True), border=True,
+        help="How much lower the squared error is than that of repeating the last period, on periods the network had not learnt from. 0\u00a0% is no better, 100\u00a0% is perfect.",
     )  # fmt: skip
     if scores.coverage is not None:
         held.metric(
-            f"{level:.0%} interval held", f"{scores.coverage:.0%}", border=True,
+            f"{percent(level)} interval held", percent(scores.coverage), border=True,
             help="How often the true figure lay inside the forecast's interval, on the same unseen periods. It should be near the interval's own level.",
         )  # fmt: skip
 

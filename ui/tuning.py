@@ -13,6 +13,7 @@ from trnn_core.charts.tuning import setting_importance, setting_name, trial_hist
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.percent import percent
 from trnn_core.training import jobs
 from trnn_core.training.config import Recipe
 from trnn_core.training.recipes import read_recipe
@@ -181,4 +182,4 @@ def keep_best(study: Study, recipe: Path, fingerprint: str) -> None:
 
 def gain(trials: list[dict], best: dict | None) -> str | None:
     first = next((t["value"] for t in trials if t["number"] == 0), None)
-    return f"{best['value'] / first - 1:+.1%}" if best and first and best["value"] != first else None
+    return percent(best["value"] / first - 1, 1, signed=True) if best and first and best["value"] != first else None

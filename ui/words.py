@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trnn_core.data.series import RelationalSeries
+from trnn_core.percent import percent
 from trnn_core.training.runs import Run, Status
 
 STATE_ICONS = {
@@ -83,12 +84,14 @@ def trust(scores: Scores | None, level: float, period: str) -> str:
     past = f"On the {n} it had not learnt from"
     rival = f"repeating the last {period}"
     if scores.skill > 0:
-        said = f"{past}, its squared error ({scores.scale} scale) was {scores.skill:.0%} lower than that of {rival}."
+        said = (
+            f"{past}, its squared error ({scores.scale} scale) was {percent(scores.skill)} lower than that of {rival}."
+        )
     else:
-        said = f"{past}, it was no better than {rival} ({scores.skill:+.0%}): do not rely on it."
+        said = f"{past}, it was no better than {rival} ({percent(scores.skill, signed=True)}): do not rely on it."
     if scores.coverage is None:
         return said
-    return f"{said} The {level:.0%} interval held the true figure in {scores.coverage:.0%} of cases."
+    return f"{said} The {percent(level)} interval held the true figure in {percent(scores.coverage)} of cases."
 
 
 def sentence(words: str) -> str:

@@ -40,7 +40,7 @@ def test_start_watch_stop_go_on_and_come_back(page: Page, server: Server) -> Non
         page.get_by_role("button", name="Test 3 simple methods").click()
         expect(page.get_by_text("past weeks, one week ahead").first).to_be_visible(timeout=2 * WAIT)
         board = page.locator(".stPlotlyChart", has_text="Error of each model")
-        expect(board.get_by_text("relational_ar")).to_be_visible(timeout=WAIT)
+        expect(board.get_by_text("relational autoregression")).to_be_visible(timeout=WAIT)
         expect(page.get_by_text("SIMULATED data").first).to_be_visible()
         settled(page)
         sentence = page.get_by_text("past weeks, one week ahead").first.inner_text()

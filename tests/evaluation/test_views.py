@@ -9,6 +9,7 @@ from trnn_core.charts import evaluation as charts
 from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.evaluation import views
 from trnn_core.evaluation.backtest import backtest
+from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, label, names
 from trnn_core.evaluation.intervals import GROUPS
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import ALL
@@ -67,9 +68,9 @@ def test_the_sentences_tell_the_figures(result):
     said = " ".join(headline(result, "ewma", "mse", 1))
     skill = result.skill("ewma", "persistence", "mse", 1, ALL)
     p = p_value(result, "ewma", "persistence", "mse", 1, ALL)
-    assert said.startswith("On 20 past weeks, one week ahead, ewma was")
-    assert f"{100 * abs(skill):.1f} % {'better' if skill > 0 else 'worse'} than repeating the last week (squared error, {p_text(p)}" in said  # fmt: skip
-    assert f"held {100 * np.mean(result.losses('ewma', 'coverage90')):.1f} % of what came" in said
+    assert said.startswith("On 20 past weeks, one week ahead, smoothed past was")
+    assert f"{100 * abs(skill):.1f}\u00a0% {'better' if skill > 0 else 'worse'} than repeating the last week (squared error, {p_text(p)}" in said  # fmt: skip
+    assert f"held {100 * np.mean(result.losses('ewma', 'coverage90')):.1f}\u00a0% of what came" in said
     assert (
         "2 weeks ahead" in headline(result, "mean", step=2)[0] and "On 19 past" in headline(result, "mean", step=2)[0]
     )
@@ -91,7 +92,7 @@ def test_every_chart_has_title_units_and_the_simulated_mark(result, dark):
     ]  # fmt: skip
     for figure in figures:
         assert figure.layout.title.text and "SIMULATED" in figure.layout.title.subtitle.text
-        assert figure.layout.xaxis.title.text and (figure.layout.yaxis.title.text or "country" in figure.layout.title.text.lower() or "model" in figure.layout.title.text)  # fmt: skip
+        assert figure.layout.xaxis.title.text and figure.layout.yaxis.title.text
         assert "<b>B</b>" not in figure.to_json().replace("\\u003c", "<").replace("\\u003e", ">").replace("&lt;", "(")
 
 
@@ -118,3 +119,15 @@ def test_a_report_tells_the_backtest_with_its_misses(result):
     tables = [b for b in blocks if isinstance(b, Table)]
     assert "What came" in tables[1].frame.columns and len(tables[1].frame) == 10
     assert [b.name for b in blocks if isinstance(b, Chart)] == ["leaderboard", "error-over-time", "pit", "calibration"]
+    assert set(tables[0].frame["Model"]) == {"last week repeated", "long-run mean", "smoothed past"}
+    read = " ".join(b.figure.to_json() if isinstance(b, Chart) else str(b) for b in blocks)
+    assert "ewma" not in read and "persistence" not in read
+
+
+@pytest.mark.parametrize("period", ["day", "week", "month", "year"])
+def test_every_model_has_one_label_of_its_own_that_people_can_read(period):
+    labels = {name: label(name, period) for name in (RUN_NETWORK, *names())}
+    assert len(set(labels.values())) == len(labels)
+    for name, words in labels.items():
+        assert words and words != name and not set("_{}") & set(words) and not set("{}") & set(describe(name, period))
+    assert labels["persistence"] == f"last {period} repeated"

@@ -24,8 +24,8 @@ def stored() -> dict:
 
 def test_the_headline_names_the_largest_rise_and_fall_with_interval(stored) -> None:
     assert RunForecast.from_arrays(stored).headline() == (
-        "Next week: largest expected rise: A → B, x, from 3 to about 9.2 (90% interval 4.6 to 18); "
-        "largest expected fall: B → C, x, from 6 to about 1 (90% interval 0.50 to 2)."
+        "Next week: largest expected rise: A → B, x, from 3 to about 9.2 (90\u00a0% interval 4.6 to 18); "
+        "largest expected fall: B → C, x, from 6 to about 1 (90\u00a0% interval 0.50 to 2)."
     )
 
 

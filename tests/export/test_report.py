@@ -19,6 +19,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.export.material import Material, gather
 from trnn_core.export.report import html_report, pdf_report
 from trnn_core.export.sections import SECTIONS, write_sections
+from trnn_core.percent import percent
 
 
 @pytest.fixture(scope="module")
@@ -108,9 +109,11 @@ def test_with_a_backtest_there_are_leaderboard_calibration_and_misses(backtested
     assert captions[0].startswith("Leaderboard one week ahead") and "12 origins" in captions[0]
     assert any("Largest misses" in c for c in captions) and any("pairs and actions" in c for c in captions)
     board = [[c.text_content() for c in row] for row in tree.xpath("//section[@id='past']//table[1]/tbody/tr")]
-    assert [row[0] for row in board[:3]] == ["tgru", "<b>ewma</b>", "persistence"]
+    assert [row[0] for row in board[:3]] == ["plain tGRU", "<b>ewma</b>", "last week repeated"]
     mse = backtested.backtest.mean("mse")
-    assert board[0][1] == f"{mse['tgru']:.5f}" and board[0][-1] == f"{1 - mse['tgru'] / mse['persistence']:+.1%}"
+    assert board[0][1] == f"{mse['tgru']:.5f}" and board[0][-1] == percent(
+        1 - mse["tgru"] / mse["persistence"], 1, signed=True
+    )
     names = tree.xpath("//section[@id='past']//script/@data-name")
     assert names == ["leaderboard", "calibration", "error-over-time"]
     assert "Rolling origins: 12 origins <of> the test." in text_of(tree)

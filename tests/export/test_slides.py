@@ -53,7 +53,7 @@ def test_tables_are_tables_and_names_stand_in_their_cells(deck, backtested: Mate
     first = [[text_of(c) for c in row.iter(f"{A}tc")] for row in tables[0].iter(f"{A}tr")]
     top = backtested.forecast.largest(0, 10)
     assert [row[:2] for row in first[1:]] == [[r.source, r.target] for r in top.itertuples()]
-    assert any("tgru" in text_of(t) for t in tables)
+    assert any("plain tGRU" in text_of(t) for t in tables)
 
 
 def test_notes_hold_the_protocol_the_citation_and_at_the_end_the_recipe(deck) -> None:

@@ -83,14 +83,17 @@ def test_a_backtest_from_every_side(part, tested, open_page) -> None:
     is_sound(app)
     said = words(app)
     assert "past weeks, one week ahead, this run's network was" in said.replace("\\", "")
-    assert "90 % intervals held" in said.replace("\\", "") and "Simulated data" in said
+    assert "90\u00a0% intervals held" in said.replace("\\", "") and "Simulated data" in said
     charts = app.get("plotly_chart")
     assert len(charts) == {"Leaderboard": 2, "Over time": 1, "Where": 3, "Calibration": 2, "Misses": 0}[part]
     controls = [*app.selectbox, *app.multiselect, *app.number_input, *app.toggle, *app.button, *app.button_group]
     assert [c.label for c in controls if not c.help] == []
     if part == "Leaderboard":
         board = app.dataframe[0].value
-        assert set(board["model"]) == {"persistence", "mean", "network"} and (board["origins"] == 10).all()
+        assert (
+            set(board["model"]) == {"last week repeated", "long-run mean", "this run's network"}
+            and (board["origins"] == 10).all()
+        )
     if part == "Misses":
         assert "There came" in said and {"expected", "lower", "upper", "came"} <= set(app.dataframe[0].value.columns)
 
@@ -101,7 +104,7 @@ def test_choices_are_taken_from_the_link(tested, files, open_page) -> None:
     is_sound(app)
     assert app.selectbox(key="model").value == "mean" and app.selectbox(key="step").value == "2"
     assert app.selectbox(key="act").value == action
-    assert "On 9 past weeks, 2 weeks ahead, mean was" in words(app).replace("\\", "")
+    assert "On 9 past weeks, 2 weeks ahead, long-run mean was" in words(app).replace("\\", "")
 
 
 def test_a_data_set_can_be_tested_without_a_run(full, open_page, monkeypatch) -> None:

@@ -16,11 +16,12 @@ def ranking(
     title: str,
     *,
     unit: str,
+    axis: str,
     simulated: bool,
     dark: bool = False,
     height: int = 340,
 ) -> go.Figure:
-    """Horizontal bars, the largest on top, each with its figure."""
+    """Horizontal bars, the largest on top, each with its figure; `axis` says what is ranked."""
     colours = palette(dark)
     order = np.argsort(values, kind="stable")
     figure = go.Figure(
@@ -36,7 +37,7 @@ def ranking(
         )
     )
     figure.update_xaxes(title=unit, rangemode="tozero")
-    figure.update_yaxes(showgrid=False)
+    figure.update_yaxes(title=axis, showgrid=False)
     return finish(figure, title, simulated=simulated, dark=dark, height=height, margin=(10, 20, 60, 40))
 
 
@@ -65,7 +66,7 @@ def before_after(
         )
         figure.update_xaxes(title=plain(title), row=1, col=column)
         ends = [np.log10(0.6), np.log10(2 * max(heights.max(initial=1), 1))]  # a single cell is seen, none is nothing
-        figure.update_yaxes(title="cells, log scale" if column == 1 else None, type="log", range=ends, dtick=1, row=1, col=column)  # fmt: skip
+        figure.update_yaxes(title="cells, log scale", type="log", range=ends, dtick=1, row=1, col=column)  # fmt: skip
     finish(
         figure,
         "What the network sees",

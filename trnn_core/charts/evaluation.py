@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from trnn_core.charts.theme import fade, finish, palette, plain
+from trnn_core.charts.theme import colour_at, fade, finish, palette, plain
+from trnn_core.percent import SIGN
 
 
 def errors_by_model(
@@ -19,14 +20,14 @@ def errors_by_model(
     figure = go.Figure(
         go.Bar(
             x=list(errors)[::-1], y=[plain(n) for n in names][::-1], orientation="h",
-            marker={"color": [colours.lines[1] if n == accent else fade(colours.lines[0], 0.65) for n in names][::-1]},
+            marker={"color": [colours.lines[1] if n == accent else colour_at((colours.ground, colours.lines[0]), 0.65) for n in names][::-1]},
             text=[f"{e:.4g}" for e in errors][::-1], textposition="outside", cliponaxis=False, textfont={"color": colours.ink},
             hovertemplate="%{y}: %{x:.5g}<extra></extra>",
         )
     )  # fmt: skip
     largest = max([e for e in errors if np.isfinite(e)], default=1.0)
     figure.update_xaxes(title=f"{unit}, less is better", range=[0, 1.14 * largest or 1.0])
-    figure.update_yaxes(showgrid=False)
+    figure.update_yaxes(title="model", showgrid=False)
     return finish(figure, "Error of each model", subtitle=subtitle, simulated=simulated, dark=dark, height=130 + 28 * len(names), margin=(10, 20, 66, 46))  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def errors_over_time(
 
 def errors_by_group(
     table: pd.DataFrame, models: Sequence[str], title: str, *, unit: str, axis: str, subtitle: str = "", simulated: bool,
-    dark: bool = False, height: int = 380,
+    dark: bool = False, height: int = 396,
 ) -> go.Figure:  # fmt: skip
     """Bars side by side: a group per row of `table` (an action, a step), a bar per model."""
     figure = go.Figure()
@@ -61,7 +62,7 @@ def errors_by_group(
     figure.update_layout(barmode="group", bargap=0.25)
     figure.update_yaxes(title=unit, rangemode="tozero")
     figure.update_xaxes(title=axis, type="category", tickangle=0)
-    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 104))  # fmt: skip
+    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 120), legend={"y": -72 / (height - 186)})  # fmt: skip
 
 
 def errors_by_country(
@@ -79,7 +80,7 @@ def errors_by_country(
             hovertemplate="%{y}: %{x:.4g}<extra>" + words + "</extra>",
         )  # fmt: skip
     figure.update_xaxes(title=f"{unit}, mean over partners", rangemode="tozero")
-    figure.update_yaxes(tickfont={"size": 11})
+    figure.update_yaxes(title="country", tickfont={"size": 11})
     return finish(figure, "Error by country", subtitle=subtitle, simulated=simulated, dark=dark, height=190 + 18 * len(shown), margin=(10, 16, 66, 92))  # fmt: skip
 
 
@@ -89,14 +90,14 @@ def pit_histogram(
     """Where what came fell within the forecast: ten bars that should all be as high as the line."""
     colours, n = palette(dark), len(bars)
     names = [f"{100 * i // n}–{100 * (i + 1) // n}" for i in range(n)]
-    figure = go.Figure(go.Bar(x=names, y=bars, marker={"color": colours.node}, hovertemplate="%{x}: %{y:.1%}<extra></extra>"))  # fmt: skip
-    figure.add_hline(y=1 / n, line={"dash": "dash", "color": colours.lines[1], "width": 2})
+    figure = go.Figure(go.Bar(x=[100 * (i + 0.5) / n for i in range(n)], y=100 * bars, text=names, textposition="none", marker={"color": colours.node}, hovertemplate="%{text}: %{y:.1f}" + SIGN + "<extra></extra>"))  # fmt: skip
+    figure.add_hline(y=100 / n, line={"dash": "dash", "color": colours.lines[1], "width": 2})
     figure.update_layout(bargap=0.06, showlegend=False)
-    figure.update_yaxes(title="share of what came", tickformat=".0%", range=[0, max(0.15, float(np.nanmax(bars, initial=0.0)) * 1.1)])  # fmt: skip
+    figure.update_yaxes(title="share of what came", ticksuffix=SIGN, range=[0, max(15.0, float(np.nanmax(bars, initial=0.0)) * 110)])  # fmt: skip
     figure.update_xaxes(
-        title="percentiles of the forecast (randomised PIT)", type="category", tickangle=0, tickfont={"size": 11}
+        title="percentiles of the forecast (randomised PIT)", range=[-1, 101], dtick=20, tickangle=0, showgrid=False
     )
-    return finish(figure, f"Where in its forecast what came fell: {model}", subtitle=subtitle or "dashed: as it should be", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 60))  # fmt: skip
+    return finish(figure, "Where in its forecast what came fell", subtitle=f"{model} · {subtitle or 'dashed: as it should be'}", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 60))  # fmt: skip
 
 
 def coverage_by_group(
@@ -105,16 +106,17 @@ def coverage_by_group(
     """How often the 90 % interval held, for quiet to active pairs; the band is 88 to 92 %."""
     colours = palette(dark)
     figure = go.Figure()
-    figure.add_hrect(y0=0.88, y1=0.92, fillcolor=fade(colours.lines[2], 0.18), line={"width": 0})
-    figure.add_hline(y=0.9, line={"dash": "dash", "color": colours.lines[2], "width": 1.5})
+    figure.add_hrect(y0=88, y1=92, fillcolor=fade(colours.lines[2], 0.18), line={"width": 0})
+    figure.add_hline(y=90, line={"dash": "dash", "color": colours.lines[2], "width": 1.5})
     symbols = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "hexagon")
     for n, model in enumerate(models):
-        mine = table[table["model"] == model].set_index("group")["coverage90"].reindex(list(groups))
+        mine = table[table["model"] == model].set_index("group")["coverage90"].reindex(list(groups)) * 100
         figure.add_scatter(
             x=list(groups), y=mine.to_numpy(), mode="markers", name=plain(model), marker={"size": 11 if n == 0 else 9, "color": colours.lines[n % 8], "symbol": symbols[n % 8]},
-            hovertemplate="%{x}: %{y:.1%}<extra>" + plain(model) + "</extra>",
+            hovertemplate="%{x}: %{y:.1f}" + SIGN + "<extra>" + plain(model) + "</extra>",
         )  # fmt: skip
-    low = float(table["coverage90"].min()) if len(table) else 0.8
-    figure.update_yaxes(title="share inside the 90 % interval", tickformat=".0%", range=[min(0.8, low - 0.02), 1.005])
+    figure.update_layout(scattermode="group", scattergap=0.6)  # side by side: good models agree
+    low = 100 * float(table["coverage90"].min()) if len(table) else 80.0
+    figure.update_yaxes(title="share inside the 90\u00a0% interval", ticksuffix=SIGN, range=[min(80.0, low - 2), 100.5])
     figure.update_xaxes(title="pairs by how active they were before the test", type="category")
-    return finish(figure, "How often the 90 % interval held", subtitle="band: 88 to 92 %", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 90))  # fmt: skip
+    return finish(figure, "How often the 90\u00a0% interval held", subtitle="band: 88 to 92\u00a0%", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 90))  # fmt: skip

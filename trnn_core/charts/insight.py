@@ -56,7 +56,7 @@ def _tie(mover: str, moved: str, value: float, firm: bool) -> str:
 
 
 def contributions(
-    names: Sequence[str], values: Sequence[float], title: str, *, unit: str, subtitle: str = "", simulated: bool, dark: bool = False, height: int = 300
+    names: Sequence[str], values: Sequence[float], title: str, *, unit: str, axis: str, subtitle: str = "", simulated: bool, dark: bool = False, height: int = 300
 ) -> go.Figure:  # fmt: skip
     """Bars to the right (raises) and to the left (lowers), in the order given from top to bottom."""
     figure = go.Figure(
@@ -71,7 +71,7 @@ def contributions(
     ends = [low - room * (low < 0), high + room / 2 * (high > 0)]
     return finish(
         figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(10, 24, 64, 44),
-        xaxis={"title": {"text": unit}, "zeroline": True, "range": ends}, yaxis={"showgrid": False, "type": "category"},
+        xaxis={"title": {"text": unit}, "zeroline": True, "range": ends}, yaxis={"title": {"text": axis}, "showgrid": False, "type": "category"},
     )  # fmt: skip
 
 

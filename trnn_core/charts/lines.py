@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from trnn_core.charts.theme import fade, finish, number, palette, plain
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.percent import percent
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def dyad_history(
     return finish(
         figure, f"{series.actors[source]} → {series.actors[target]}", xaxis={"title": {"text": _time_title(series)}},
         yaxis={"title": {"text": unit}, "rangemode": "tozero" if series.source.kind == "count" else "normal"},
-        subtitle=series.actions[action] + ("" if fan is None else f"; shaded: {fan.level:.0%} interval"),
+        subtitle=series.actions[action] + ("" if fan is None else f"; shaded: {percent(fan.level)} interval"),
         simulated=series.source.simulated, dark=dark, height=height, margin=(60, 16, 66, 84),
     )  # fmt: skip
 
@@ -109,7 +110,7 @@ def _add_fan(figure: go.Figure, fan: Fan, last_date: np.datetime64, last_value: 
     lower, upper, middle = (np.concatenate([[anchor], part]) for part in (fan.lower, fan.upper, fan.middle))
     figure.add_scatter(
         x=np.concatenate([dates, dates[::-1]]), y=np.concatenate([upper, lower[::-1]]), fill="toself", mode="lines",
-        fillcolor=fade(colour, 0.22), line={"width": 0}, hoverinfo="skip", name=f"{fan.level:.0%} interval",
+        fillcolor=fade(colour, 0.22), line={"width": 0}, hoverinfo="skip", name=f"{percent(fan.level)} interval",
     )  # fmt: skip
     figure.add_scatter(
         x=dates,

@@ -12,11 +12,14 @@ import plotly.graph_objects as go
 from trnn_core.charts.blocs import Blocs
 from trnn_core.charts.heatmap import MANY, Kind
 from trnn_core.charts.map import MapFrame
-from trnn_core.charts.theme import Palette, colour_at, finish, number, palette, plain, short
+from trnn_core.charts.theme import DARK, Palette, colour_at, finish, number, palette, plain, short
 from trnn_core.errors import TRNNError
 
 STEPS = 7  # widths and colours of edges come in so many classes; each class is one trace
-SIDES = ("top center", "bottom center", "top right", "top left", "middle right", "middle left")  # of a name, best first
+SIDES = (  # of a name, best first
+    "top center", "bottom center", "top right", "top left", "middle right", "middle left", "bottom right", "bottom left"
+)  # fmt: skip
+INWARDS = 60.0  # what it costs a name to stand among the arrows, in square pixels of another name that it would cover
 PHONE = np.array([360.0, 580.0])  # pixels of the smallest picture
 BEND = 0.16  # how far an arrow leaves the straight line, so that both directions of a pair are seen
 
@@ -195,10 +198,11 @@ def _arrows(
 def _shade(level: int, sign: float, kind: Kind, colours: Palette, least: float) -> str:
     """The colour of a class, the more see-through the fainter."""
     share = (level + 1) / STEPS
+    faintest = 0.4 if colours is DARK else 0.24  # thin lines sink into a dark ground
     colour = (
         colour_at(colours.changes, 0.5 + sign * (0.16 + 0.34 * share))
         if kind == "change"
-        else colour_at(colours.counts, 0.24 + 0.62 * share)
+        else colour_at(colours.counts, faintest + (0.86 - faintest) * share)
     )
     return f"rgba{colour[3:-1]},{least + (0.97 - least) * share:.2f})"
 
@@ -231,7 +235,8 @@ def _handles(edges: list[Edge], positions: np.ndarray, actors: Sequence[str], ki
 
 
 def _sides(names: Sequence[str], positions: np.ndarray) -> list[str]:
-    """Where each name stands beside its node: above, unless another name is there or the edge would cut it.
+    """Where each name stands beside its node: outwards, where arrows are few, unless another name is there or the edge
+    would cut it; above in the middle.
 
     Judged by places and names alone, so that a name stays where it is from week to week, and for a phone: what is
     clear of each other there is so on every larger screen.
@@ -239,16 +244,27 @@ def _sides(names: Sequence[str], positions: np.ndarray) -> list[str]:
     at = (positions * [1, -1] + [1.22, 1.16]) * PHONE / [2.44, 2.32]  # (N, 2), downwards
     taken = np.hstack([at - 8, at + 8])  # left, top, right, bottom
     sides = []
-    for name, (x, y) in zip(names, at, strict=True):
+    for name, (x, y), place in zip(names, at, positions, strict=True):
         half, high = 3.1 * len(name), 13
-        middles = [(0, -19), (0, 19), (half, -19), (-half, -19), (12 + half, 0), (-12 - half, 0)]
+        middles = [
+            (0, -19),
+            (0, 19),
+            (half, -19),
+            (-half, -19),
+            (12 + half, 0),
+            (-12 - half, 0),
+            (half, 19),
+            (-half, 19),
+        ]
         boxes = np.array([(x + a - half, y + b - high / 2, x + a + half, y + b + high / 2) for a, b in middles])
         overlap = np.minimum(boxes[:, None, 2:], taken[:, 2:]) - np.maximum(
             boxes[:, None, :2], taken[:, :2]
-        )  # (6, M, 2)
+        )  # (8, M, 2)
         crowded = np.prod(np.maximum(overlap, 0), axis=2).sum(axis=1)
         cut = high * (np.maximum(-boxes[:, 0], 0) + np.maximum(boxes[:, 2] - PHONE[0], 0))
-        best = int(np.argmin(np.round(crowded + cut)))
+        ways = np.array(middles) * [1, -1]
+        inwards = np.maximum(-(ways @ place) / np.linalg.norm(ways, axis=1), 0)
+        best = int(np.argmin(np.round(crowded + cut + INWARDS * inwards)))
         taken = np.vstack([taken, boxes[best]])
         sides.append(SIDES[best])
     return sides
@@ -277,7 +293,7 @@ def _nodes(
     font = {
         "size": 12 if n <= 40 else 9,
         "color": [colours.ink if i in busy else colours.faint for i in range(n)],
-        "shadow": f"0 0 3px {colours.ground}, 0 0 4px {colours.ground}",
+        "shadow": ", ".join([f"0 0 3px {colours.ground}"] * 6),  # strong enough to be read on the thickest arrow
     }
     bloc = ["" if scene.blocs is None else f"<br>bloc {plain(scene.blocs.names[b])}" for b in (scene.blocs.of if scene.blocs else [0] * n)]  # fmt: skip
     return _scatter(

@@ -214,7 +214,7 @@ def finish(
         "title": {"text": f"<b>{plain(title)}</b>", "subtitle": {"text": "<br>".join(map(plain, note)) + below}},
         "height": height,
         "margin": {"l": left, "r": right, "t": top, "b": bottom},
-        "legend": {**old.get("legend", {}), "y": -50 / max(height - top - bottom, 100)},
+        "legend": {**old.get("legend", {}), "y": -55 / max(height - top - bottom, 100)},
         "meta": {"simulated": simulated, "wide": wide},
         **layout,
     }

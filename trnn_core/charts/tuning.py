@@ -56,7 +56,7 @@ def setting_importance(
     """What share of the difference between good and other trials each setting accounts for."""
     names = [setting_name(n) for n in importance]
     shares = [100 * float(s) for s in importance.values()]
-    return ranking(names, shares, "What mattered", unit="share of the difference, %", simulated=simulated, dark=dark, height=height)  # fmt: skip
+    return ranking(names, shares, "What mattered", unit="share of the difference, %", axis="setting", simulated=simulated, dark=dark, height=height)  # fmt: skip
 
 
 def setting_name(name: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
+from trnn_core.percent import percent
 
 HELP = "say what is in a series file"
 
@@ -60,13 +61,13 @@ def describe(series: RelationalSeries) -> dict[str, Any]:
 
 
 def lines(facts: dict[str, Any]) -> list[str]:
-    zeros = "" if facts["share_of_zeros"] is None else f"; {facts['share_of_zeros']:.1%} zeros"
+    zeros = "" if facts["share_of_zeros"] is None else f"; {percent(facts['share_of_zeros'], 1)} zeros"
     return [
         f"{facts['title']}{'  [SIMULATED]' if facts['simulated'] else ''}",
         f"  {facts['periods']} {facts['period']}s, {facts['first']} to {facts['last']}",
         f"  {len(facts['actors'])} actors: {', '.join(facts['actors'][:8])}{', ...' if len(facts['actors']) > 8 else ''}",
         f"  {len(facts['actions'])} actions: " + ", ".join(f"{a} ({_number(n)})" for a, n in facts["totals"].items()),
-        f"  {facts['kind']}s, total {_number(facts['total'])}{zeros}; {facts['share_missing']:.1%} missing; diagonal {'kept' if facts['diagonal'] else 'left out'}",
+        f"  {facts['kind']}s, total {_number(facts['total'])}{zeros}; {percent(facts['share_missing'], 1)} missing; diagonal {'kept' if facts['diagonal'] else 'left out'}",
         "  most active: " + ", ".join(f"{a} ({_number(n)})" for a, n in facts["most_active"].items()),
         f"  fingerprint {facts['fingerprint']}",
         *([f"  licence: {facts['licence']}"] if facts["licence"] else []),

@@ -14,6 +14,7 @@ from types import FrameType
 from trnn_core.data.readers import read_series
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.percent import percent
 from trnn_core.training import jobs
 from trnn_core.training.config import Recipe
 from trnn_core.training.events import Request
@@ -193,7 +194,7 @@ def _last_words(found: Run, status: Status) -> str:
     words = [f"{status.state.capitalize()}: {status.message}"]
     summary = found.summary() or {}
     if test := summary.get("test"):
-        words.append(f"On {test['n_origins']} unseen periods: mean squared error {test['mse']:.5f} on the {test['scale']} scale, persistence {test['mse_persistence']:.5f}, skill {test['skill']:+.1%}.")  # fmt: skip
+        words.append(f"On {test['n_origins']} unseen periods: mean squared error {test['mse']:.5f} on the {test['scale']} scale, persistence {test['mse_persistence']:.5f}, skill {percent(test['skill'], 1, signed=True)}.")  # fmt: skip
     return "\n".join(words)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from trnn_core.cli.train import add_store, changed
 from trnn_core.data.readers import read_series
 from trnn_core.errors import TRNNError
+from trnn_core.percent import percent
 from trnn_core.training.executors import open_executor
 from trnn_core.training.recipes import preset, read_recipe, write_recipe
 from trnn_core.training.search import TuneConfig, default_space, parse_space, study_folder
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _say(done: float, message: str) -> None:
-    print(f"{done:4.0%} {message}", file=sys.stderr, flush=True)
+    print(f"{percent(done):>5} {message}", file=sys.stderr, flush=True)
 
 
 def _words(found: dict, folder: Path, out: str | None) -> str:
@@ -74,5 +75,5 @@ def _words(found: dict, folder: Path, out: str | None) -> str:
     lines.append(f"Best validation loss {found['best']['value']:.5g}{beside}, trial {found['best']['number']}:")
     lines += [f"  {name} = {value}" for name, value in found["best"]["params"].items()]
     if found["importance"]:
-        lines.append("What mattered: " + ", ".join(f"{n} {s:.0%}" for n, s in found["importance"].items()))
+        lines.append("What mattered: " + ", ".join(f"{n} {percent(s)}" for n, s in found["importance"].items()))
     return "\n".join([*lines, f"written: {out or folder / 'recipe.toml'}"])

@@ -15,7 +15,7 @@ MEASURES: dict[str, str] = {
     "mean": "mean count per dyad and period",
     "dispersion": "variance over mean, the middle dyad of those with a mean above 0.05",
     "dispersion_large": "variance over mean, all dyads together",
-    "concentration": "share of all events in the busiest 5 % of dyads",
+    "concentration": "share of all events in the busiest 5\u00a0% of dyads",
     "bursts": "share of events in periods above three times the dyad's own mean (dyads with a mean of at least 0.5)",
     "memory_1": "autocorrelation of log(1 + count), one period later (dyads with a mean above 0.2)",
     "memory_4": "the same, four periods later",

@@ -10,6 +10,7 @@ import numpy as np
 from trnn_core.data.aggregate import Example
 from trnn_core.data.periods import period_index, period_start
 from trnn_core.data.series import Period
+from trnn_core.percent import percent
 
 THIN_SHARE = 0.25  # a period with less than this share of the usual rows is called thin
 _NEIGHBOURS = 13  # what is usual is the median of this many periods around it
@@ -87,7 +88,7 @@ def summary(report: Mapping[str, Any]) -> list[str]:
     if report["n_thin"]:
         thin = report["thin_periods"][0]
         out.append(
-            f"{report['n_thin']:,} thin {report['period']}s (under {THIN_SHARE:.0%} of the usual rows); first: {thin['period']} with {thin['rows']:,}."
+            f"{report['n_thin']:,} thin {report['period']}s (under {percent(THIN_SHARE)} of the usual rows); first: {thin['period']} with {thin['rows']:,}."
         )
     for u in report["unrecognised"][:10]:
         hint = f"; perhaps {', '.join(u['suggestions'])}" if u["suggestions"] else ""

@@ -9,18 +9,28 @@ from trnn_core.errors import TRNNError
 from trnn_core.models import registry
 from trnn_core.models.forecast import Forecaster
 
-# name -> where the forecaster is made, and what it is in words; `module:function` is called with the options
-NETWORKS: dict[str, tuple[str, str]] = {
+# name -> where the forecaster is made (`module:function` is called with the options), its label, what it is in words
+NETWORKS: dict[str, tuple[str, str, str]] = {
     "recommended": (
         "trnn_core.models.recommended:Recommended",
+        "recommended network",
         "tGRU shared by all dyads on top of the relational autoregression, count likelihood, three members",
     ),
     "network": (
         "trnn_core.evaluation.networks:by_recipe",
+        "this run's network",
         "the run's own recipe, trained anew on what was known at the time",
     ),
-    "tlstm": ("trnn_core.evaluation.networks:tlstm", "a plain tLSTM, hidden 14 x 14 x 4, windows of 7, stopped early"),
-    "tgru": ("trnn_core.evaluation.networks:tgru", "a plain tGRU, hidden 14 x 14 x 4, windows of 7, stopped early"),
+    "tlstm": (
+        "trnn_core.evaluation.networks:tlstm",
+        "plain tLSTM",
+        "a plain tLSTM, hidden 14 x 14 x 4, windows of 7, stopped early",
+    ),
+    "tgru": (
+        "trnn_core.evaluation.networks:tgru",
+        "plain tGRU",
+        "a plain tGRU, hidden 14 x 14 x 4, windows of 7, stopped early",
+    ),
 }
 
 
@@ -46,8 +56,22 @@ def create(name: str, **options: Any) -> Forecaster:
     return make(**options)
 
 
-def describe(name: str) -> str:
-    return NETWORKS[name][1] if name in NETWORKS else registry.describe(name)
+def label(name: str, period: str = "period") -> str:
+    """The model as people call it, in charts, tables and sentences; a model of your own keeps its name.
+
+    >>> label("persistence", "month"), label("relational_ar")
+    ('last month repeated', 'relational autoregression')
+    """
+    return _about(name)[1].replace("{period}", period)
+
+
+def describe(name: str, period: str = "period") -> str:
+    """What the model is, in words."""
+    return _about(name)[2].replace("{period}", period)
+
+
+def _about(name: str) -> tuple[str, str, str]:
+    return NETWORKS.get(name) or registry.BASELINES.get(name) or (name, name, name)
 
 
 def is_baseline(name: str) -> bool:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.evaluation.forecasters import is_baseline
+from trnn_core.evaluation.forecasters import is_baseline, label
 from trnn_core.evaluation.intervals import GRID, GROUPS, coverage, pit_deviation
 from trnn_core.evaluation.metrics import CELL_METRICS, METRICS
 from trnn_core.evaluation.protocol import Protocol
@@ -59,6 +59,10 @@ class BacktestResult:
             series.source.kind,
             series.source.licence,
         )
+
+    def label(self, model: str) -> str:
+        """The model as people call it; files and commands keep its name."""
+        return label(model, self.period)
 
     def table(self) -> pd.DataFrame:
         """The tidy table: model, origin, horizon, action, metric, value; a row for every score that exists."""

@@ -17,7 +17,7 @@ from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.backtest import backtest, part_name, parts_of
-from trnn_core.evaluation.forecasters import RUN_NETWORK
+from trnn_core.evaluation.forecasters import RUN_NETWORK, label
 from trnn_core.evaluation.request import BacktestRequest, part_costs
 from trnn_core.evaluation.results import BacktestResult
 from trnn_core.evaluation.scoring import Block, BlockScores
@@ -69,7 +69,9 @@ class Ledger:
         what = "is being fitted" if not scored else f"{self.scored[part.model] + scored} of {self.origins} {self.period}s scored"  # fmt: skip
         total = sum(self.costs)
         self.context.progress(
-            min(known / total, 0.999), f"{part.model}: {what} ({number})", guess=round(total - known, 1)
+            min(known / total, 0.999),
+            f"{label(part.model, self.period)}: {what} ({number})",
+            guess=round(total - known, 1),
         )
         if scored == len(part.origins):
             self.done.add(place)

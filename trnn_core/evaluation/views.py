@@ -29,7 +29,7 @@ def board(result: BacktestResult, metric: str = "mse", step: int = 1, action: st
             "skill_best": result.skill(row["model"], best, metric, step, action), "p": p,
             "luck": "the best simple method" if row["model"] == best else significance_words(p),
             "mae": row["mae"], "crps": row["crps"], "r2": row["r2"], "coverage90": row["coverage90"], "pit_deviation": row["pit_deviation"],
-            "auc": row["auc"], "precision20": row["precision20"], "origins": row["n_origins"], "about": describe(str(row["model"])),
+            "auc": row["auc"], "precision20": row["precision20"], "origins": row["n_origins"], "about": describe(str(row["model"]), result.period),
         })  # fmt: skip
     return pd.DataFrame(rows)
 

@@ -7,6 +7,7 @@ import math
 from trnn_core.evaluation.forecasters import RUN_NETWORK, is_baseline
 from trnn_core.evaluation.results import ALL, BacktestResult
 from trnn_core.evaluation.significance import diebold_mariano
+from trnn_core.percent import percent
 
 METRIC_WORDS = {
     "mse": "squared error",
@@ -34,24 +35,20 @@ def headline(result: BacktestResult, model: str, metric: str = "mse", step: int 
     said = []
     if model != "persistence" and "persistence" in result.scores:
         told = compare(result, model, "persistence", metric, step, action)
-        said.append(f"{past}, {name_of(model)} was {told[0]} repeating the last {result.period} ({told[1]}).")
+        said.append(f"{past}, {result.label(model)} was {told[0]} repeating the last {result.period} ({told[1]}).")
     best = result.best_baseline(metric, step, action)
-    start = "It" if said else f"{past}, {name_of(model)}"
+    start = "It" if said else f"{past}, {result.label(model)}"
     if best == model:
         said.append(f"{start} was the best of the simple methods tried.")
     elif best is not None and best != "persistence":
         told = compare(result, model, best, metric, step, action)
         said.append(
-            f"{start} was {told[0]} the best simple method, {best} ({told[1].partition(', ')[2] if said else told[1]})."
+            f"{start} was {told[0]} the best simple method, {result.label(best)} ({told[1].partition(', ')[2] if said else told[1]})."
         )
     held = float(row["coverage90"])
     if math.isfinite(held):
-        said.append(f"Its 90 % intervals held {percent(held)} of what came: {_honest(held)}.")
+        said.append(f"Its 90\u00a0% intervals held {percent(held, 1)} of what came: {_honest(held)}.")
     return said
-
-
-def name_of(model: str) -> str:
-    return "this run's network" if model == RUN_NETWORK else model
 
 
 def compare(result: BacktestResult, model: str, rival: str, metric: str, step: int, action: str) -> tuple[str, str]:
@@ -61,15 +58,7 @@ def compare(result: BacktestResult, model: str, rival: str, metric: str, step: i
     words = f"{METRIC_WORDS.get(metric, metric)}, {p_text(p)}: {significance_words(p)}"
     if not math.isfinite(skill) or abs(skill) < 5e-4:
         return "as good as", words
-    return f"{percent(abs(skill))} {'better' if skill > 0 else 'worse'} than", words
-
-
-def percent(share: float) -> str:
-    """
-    >>> percent(0.0321)
-    '3.2 %'
-    """
-    return f"{100 * share:.1f} %"
+    return f"{percent(abs(skill), 1)} {'better' if skill > 0 else 'worse'} than", words
 
 
 def significance_words(p: float) -> str:
@@ -88,12 +77,12 @@ def significance_words(p: float) -> str:
 
 def p_text(p: float) -> str:
     """
-    >>> [p_text(p) for p in (0.00001, 0.0312, 0.4)]
+    >>> [p_text(p).replace("\\u00a0", " ") for p in (0.00001, 0.0312, 0.4)]  # no line ends within
     ['p < 0.001', 'p = 0.031', 'p = 0.40']
     """
     if not math.isfinite(p):
         return "no test"
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
+    return "p\u00a0<\u00a00.001" if p < 0.001 else f"p\u00a0=\u00a0{p:.{3 if p < 0.1 else 2}f}"
 
 
 def p_value(result: BacktestResult, model: str, rival: str, metric: str, step: int, action: str) -> float:

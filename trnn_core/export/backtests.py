@@ -11,23 +11,23 @@ from trnn_core.charts import evaluation as charts
 from trnn_core.evaluation.intervals import GROUPS
 from trnn_core.evaluation.results import ALL, BacktestResult
 from trnn_core.evaluation.views import board, coverage_groups, hardest_pairs, over_time, pit_bars
-from trnn_core.evaluation.words import METRIC_WORDS, headline, name_of, speaker
+from trnn_core.evaluation.words import METRIC_WORDS, headline, speaker
 from trnn_core.export.blocks import Block, Chart, Table, Text
 from trnn_core.export.citation import SIMULATED, licence_words
 from trnn_core.export.sheets import latex_table, workbook
 
 HEADS = {
-    "model": "Model", "error": "Error", "skill_persistence": "Skill vs persistence", "skill_best": "Skill vs best baseline",
-    "p": "DM p-value", "crps": "CRPS", "r2": "R2", "coverage90": "90 % interval held", "auc": "AUC", "origins": "Origins",
+    "model": "Model", "error": "Error", "skill_persistence": "Skill vs repeating", "skill_best": "Skill vs best baseline",
+    "p": "DM p-value", "crps": "CRPS", "r2": "R2", "coverage90": "90\u00a0% interval held", "auc": "AUC", "origins": "Origins",
 }  # fmt: skip
 FORMATS = {
-    "Error": ".5f", "Skill vs persistence": "+.1%", "Skill vs best baseline": "+.1%", "DM p-value": ".3f", "CRPS": ".5f", "R2": ".3f",
-    "90 % interval held": ".1%", "AUC": ".3f", "Origins": ".0f",
+    "Error": ".5f", "Skill vs repeating": "+.1%", "Skill vs best baseline": "+.1%", "DM p-value": ".3f", "CRPS": ".5f", "R2": ".3f",
+    "90\u00a0% interval held": ".1%", "AUC": ".3f", "Origins": ".0f",
 }  # fmt: skip
 
 MISS_HEADS = {
-    "period": "Period", "source": "Sender", "target": "Receiver", "action": "Action", "expected": "Expected", "lower": "90 % from",
-    "upper": "90 % to", "came": "What came",
+    "period": "Period", "source": "Sender", "target": "Receiver", "action": "Action", "expected": "Expected", "lower": "90\u00a0% from",
+    "upper": "90\u00a0% to", "came": "What came",
 }  # fmt: skip
 PAIR_HEADS = {"source": "Sender", "target": "Receiver", "action": "Action", "error": "MSE", "share": "Of all error"}
 WORST = 10
@@ -69,34 +69,40 @@ def backtest_workbook(result: BacktestResult, metric: str, step: int, action: st
 
 def board_latex(result: BacktestResult, metric: str, step: int, action: str, words: str) -> str:
     """The leaderboard as a LaTeX table."""
-    frame = board(result, metric, step, action)[list(HEADS)].rename(columns=HEADS)
+    frame = _frame(result, board(result, metric, step, action))
     ahead = f"{step} {result.period}{'s' if step > 1 else ''} ahead"
     caption = f"Backtest, {ahead}, {words}, {'all actions' if action == ALL else action}; {int(frame['Origins'].iloc[0])} origins."  # fmt: skip
     source = f"Source: {result.title}. {licence_words(result.simulated, result.licence)}"
     return latex_table(Table(frame, caption, formats=FORMATS), facts(result), source, result.simulated, "backtest")
 
 
+def _frame(result: BacktestResult, table: pd.DataFrame) -> pd.DataFrame:
+    """The leaderboard as it is read: labels for models and columns."""
+    return table[list(HEADS)].assign(model=table["model"].map(result.label)).rename(columns=HEADS)
+
+
 def report_blocks(result: BacktestResult) -> list[Block]:
     """A backtest as part of a report: what it found in sentences, the leaderboard, calibration, and the misses."""
     model, groups = speaker(result), list(GROUPS)
     table = board(result)
-    frame = table[list(HEADS)].rename(columns=HEADS)
-    rivals = [model, *(name for name in table["model"] if name != model)][:4]
+    frame = _frame(result, table)
+    rivals = [result.label(name) for name in (model, *table["model"][table["model"] != model])][:4]
+    coverage = coverage_groups(result, 1).replace({"model": {name: result.label(name) for name in result.scores}})
     unit, simulated = METRIC_WORDS["mse"], result.simulated
     ahead = f"one {result.period} ahead"
     blocks: list[Block] = [
         Text(" ".join(headline(result, model)), "lead"),
         Text(result.words, "note"),
         Table(frame, f"Leaderboard {ahead}, best first: means over {int(frame['Origins'].iloc[0])} origins; p against the best baseline.", formats=FORMATS),
-        Chart(charts.errors_by_model(table["model"].tolist(), table["error"].tolist(), model, unit=unit, subtitle=f"all actions, {ahead}", simulated=simulated), "leaderboard", "Squared error of each model"),
-        Chart(charts.errors_over_time(over_time(result, "mse", 1, ALL), rivals, unit=unit, period=result.period, simulated=simulated), "error-over-time", "Squared error of the models over time"),
-        Chart(charts.pit_histogram(pit_bars(result, model, 1), model, simulated=simulated), "pit", "Histogram of the randomised PIT"),
-        Chart(charts.coverage_by_group(coverage_groups(result, 1), rivals, groups, simulated=simulated), "calibration", "How often the 90 % interval held, by activity"),
+        Chart(charts.errors_by_model(frame["Model"].tolist(), table["error"].tolist(), result.label(model), unit=unit, subtitle=f"all actions, {ahead}", simulated=simulated), "leaderboard", "Squared error of each model"),
+        Chart(charts.errors_over_time(over_time(result, "mse", 1, ALL).rename(columns=result.label), rivals, unit=unit, period=result.period, simulated=simulated), "error-over-time", "Squared error of the models over time"),
+        Chart(charts.pit_histogram(pit_bars(result, model, 1), result.label(model), simulated=simulated), "pit", "Histogram of the randomised PIT"),
+        Chart(charts.coverage_by_group(coverage, rivals, groups, simulated=simulated), "calibration", "How often the 90\u00a0% interval held, by activity"),
     ]  # fmt: skip
     missed = result.misses(model, n=WORST).drop(columns="error").rename(columns=MISS_HEADS)
     pairs = hardest_pairs(result, model, "mse", 1, ALL, WORST).rename(columns=PAIR_HEADS)
     return [
         *blocks,
-        Table(missed, f"The {len(missed)} largest misses of {name_of(model)}, {ahead}: what was expected, its 90 % interval, and what came."),
-        Table(pairs, f"The {len(pairs)} pairs and actions on which {name_of(model)} erred most, mean over all origins.", formats={"MSE": ".4f", "Of all error": ".1%"}),
+        Table(missed, f"The {len(missed)} largest misses of {result.label(model)}, {ahead}: what was expected, its 90\u00a0% interval, and what came."),
+        Table(pairs, f"The {len(pairs)} pairs and actions on which {result.label(model)} erred most, mean over all origins.", formats={"MSE": ".4f", "Of all error": ".1%"}),
     ]  # fmt: skip

@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from trnn_core.charts.theme import number
+from trnn_core.percent import SIGN
 
 Progress = Callable[[int, int, str], None]  # steps done, steps in all, what comes next
 
@@ -72,9 +73,13 @@ class Section:
 
 def _texts(column: pd.Series, signed: bool, form: str | None) -> list[tuple[str, bool]]:
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        texts = [f"{float(x):{form}}" if form else number(float(x), signed) for x in column.fillna(0)]
+        texts = [_figure(float(x), form) if form else number(float(x), signed) for x in column.fillna(0)]
         return [("" if pd.isna(x) else text, True) for x, text in zip(column, texts, strict=True)]
     return [("" if x is None else str(x), False) for x in column]
+
+
+def _figure(x: float, form: str) -> str:
+    return f"{100 * x:{form.removesuffix('%')}f}{SIGN}" if form.endswith("%") else f"{x:{form}}"
 
 
 def silent(done: int, total: int, what: str) -> None:

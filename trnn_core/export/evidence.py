@@ -10,13 +10,15 @@ import plotly.graph_objects as go
 
 from trnn_core.charts.bars import ranking
 from trnn_core.charts.theme import LIGHT, finish, plain
+from trnn_core.evaluation.forecasters import label
 from trnn_core.export.backtests import report_blocks
 from trnn_core.export.blocks import Block, Bullets, Chart, Table, Text
 from trnn_core.export.material import Backtest, Material
 from trnn_core.export.pictures import influence_chart
+from trnn_core.percent import SIGN, percent
 
-SCORES = {"mse": "MSE", "mae": "MAE", "crps": "CRPS", "coverage90": "90 % interval held"}
-FORMATS = {"MSE": ".5f", "MAE": ".5f", "CRPS": ".5f", "90 % interval held": ".1%", "Skill vs persistence": "+.1%"}
+SCORES = {"mse": "MSE", "mae": "MAE", "crps": "CRPS", "coverage90": "90\u00a0% interval held"}
+FORMATS = {"MSE": ".5f", "MAE": ".5f", "CRPS": ".5f", "90\u00a0% interval held": ".1%", "Skill vs repeating": "+.1%"}
 WORST = 10
 
 
@@ -40,10 +42,10 @@ def _scored(found: dict[str, Any], part: str, m: Material) -> str:
     chosen = " (they chose the best epoch, so the figure flatters)" if part == "validation" else ""
     said = f"On the {origins} it had not learnt from{chosen}, the mean squared error one {m.period} ahead was {found['mse']:.5f} on the {found['scale']} scale, that of repeating the last {m.period} {found['mse_persistence']:.5f}"
     if found.get("skill") is not None:
-        better = f"{found['skill']:.0%} lower" if found["skill"] > 0 else f"no better ({found['skill']:+.0%}): do not rely on it"  # fmt: skip
+        better = f"{percent(found['skill'])} lower" if found["skill"] > 0 else f"no better ({percent(found['skill'], signed=True)}): do not rely on it"  # fmt: skip
         said += f": {better}"
     if found.get("coverage90") is not None:
-        said += f". The {m.forecast.level:.0%} interval held the true figure in {found['coverage90']:.1%} of cases"
+        said += f". The {percent(m.forecast.level)} interval held the true figure in {percent(found['coverage90'], 1)} of cases"
     return f"{said}."
 
 
@@ -51,38 +53,39 @@ def _backtest(m: Material, found: Backtest) -> list[Block]:
     if found.result is not None:
         return report_blocks(found.result)
     blocks: list[Block] = [Text(found.protocol or "Rolling origins; the protocol was not kept in words.", "note")]
-    board = leaderboard(found)
+    board = leaderboard(found, m.period)
     blocks.append(Table(board, f"Leaderboard one {m.period} ahead, best first: means over {found.table['origin'].nunique()} origins.", formats=FORMATS))  # fmt: skip
     if "MSE" in board:
-        figure = ranking(board["Model"].tolist(), board["MSE"].tolist(), "Mean squared error by model", unit="MSE, less is better", simulated=m.simulated)  # fmt: skip
+        figure = ranking(board["Model"].tolist(), board["MSE"].tolist(), "Mean squared error by model", unit="MSE, less is better", axis="model", simulated=m.simulated)  # fmt: skip
         blocks.append(Chart(figure, "leaderboard", "Mean squared error of each model"))
     blocks += [chart for chart in (_calibration(m, found), _over_time(m, found)) if chart is not None]
     return blocks + _misses(m, found)
 
 
-def leaderboard(found: Backtest) -> pd.DataFrame:
+def leaderboard(found: Backtest, period: str) -> pd.DataFrame:
     """Mean scores by model, with the share of the best baseline's error saved where persistence was scored."""
     columns = {words: found.mean(metric) for metric, words in SCORES.items() if len(found.mean(metric))}
     board = pd.DataFrame(columns)
     if "MSE" in board and "persistence" in board.index:
-        board["Skill vs persistence"] = 1 - board["MSE"] / float(found.mean("mse")["persistence"])
+        board["Skill vs repeating"] = 1 - board["MSE"] / float(found.mean("mse")["persistence"])
     board = board.sort_values("MSE", kind="stable") if "MSE" in board else board
-    board.index.name = "Model"
+    board.index = pd.Index([label(name, period) for name in board.index], name="Model")
     return board.reset_index()
 
 
 def _calibration(m: Material, found: Backtest) -> Chart | None:
     """How often the 90 % interval held, by model, beside the 90 % it should."""
-    held = found.mean("coverage90")
+    held = 100 * found.mean("coverage90")
     if not len(held):
         return None
     figure = go.Figure(go.Scatter(
-        x=held.to_numpy(), y=[plain(name) for name in held.index], mode="markers", marker={"size": 11, "color": LIGHT.node},
-        hovertemplate="%{y}: %{x:.1%}<extra></extra>",
+        x=held.to_numpy(), y=[plain(label(name, m.period)) for name in held.index], mode="markers", marker={"size": 11, "color": LIGHT.node},
+        hovertemplate="%{y}: %{x:.1f}" + SIGN + "<extra></extra>",
     ))  # fmt: skip
-    figure.add_vline(x=0.9, line={"dash": "dot", "color": LIGHT.lines[1]})
-    figure.update_xaxes(title="share of outcomes inside the 90 % interval", tickformat=".0%", range=[min(0.5, float(held.min()) - 0.02), 1.005])  # fmt: skip
-    title = "Calibration: how often the 90 % interval held"
+    figure.add_vline(x=90, line={"dash": "dot", "color": LIGHT.lines[1]})
+    figure.update_xaxes(title="share of outcomes inside the 90\u00a0% interval", ticksuffix=SIGN, range=[min(50.0, float(held.min()) - 2), 100.5])  # fmt: skip
+    figure.update_yaxes(title="model")
+    title = "Calibration: how often the 90\u00a0% interval held"
     finish(figure, title, subtitle="dotted: as it should be", simulated=m.simulated, height=120 + 26 * len(held), margin=(120, 20, 74, 50))  # fmt: skip
     return Chart(figure, "calibration", title)
 
@@ -95,7 +98,7 @@ def _over_time(m: Material, found: Backtest) -> Chart | None:
     figure = go.Figure()
     for name, colour in zip(best, LIGHT.lines, strict=False):
         rows = _one_step(found, "mse", name)
-        figure.add_scatter(x=rows["origin"].astype(str), y=rows["value"], mode="lines", name=plain(name), line={"width": 1.5, "color": colour})  # fmt: skip
+        figure.add_scatter(x=rows["origin"].astype(str), y=rows["value"], mode="lines", name=plain(label(name, m.period)), line={"width": 1.5, "color": colour})  # fmt: skip
     figure.update_yaxes(title="MSE", rangemode="tozero")
     figure.update_xaxes(title="origin (last period seen)")
     finish(figure, "Error over time", subtitle="the three best models", simulated=m.simulated, height=340, margin=(60, 12, 66, 84))  # fmt: skip
@@ -114,12 +117,12 @@ def _misses(m: Material, found: Backtest) -> list[Block]:
     best = str(found.mean("mse").idxmin()) if len(found.mean("mse")) else ""
     rows = _one_step(found, "mse", best)[["origin", "value"]].nlargest(WORST, "value")
     worst = rows.assign(origin=rows["origin"].astype(str)).rename(columns={"origin": "Last period seen", "value": "MSE"})  # fmt: skip
-    blocks: list[Block] = [Table(worst, f"Largest misses: the {len(worst)} origins at which {best}, the best model, erred most.", formats=FORMATS)]  # fmt: skip
+    blocks: list[Block] = [Table(worst, f"Largest misses: the {len(worst)} origins at which {label(best, m.period)}, the best model, erred most.", formats=FORMATS)]  # fmt: skip
     if found.dyads is not None:
         pairs = found.dyads
         pairs = pairs[(pairs["metric"] == "mse") & (pairs["horizon"] == 1) & (pairs["model"] == best)].nlargest(WORST, "value")  # fmt: skip
         shown = pairs[["source", "target", "action", "value"]].rename(columns={"source": "Sender", "target": "Receiver", "action": "Action", "value": "MSE"})  # fmt: skip
-        blocks.append(Table(shown, f"The {len(shown)} pairs and actions on which {best} erred most, mean over all origins.", formats=FORMATS))  # fmt: skip
+        blocks.append(Table(shown, f"The {len(shown)} pairs and actions on which {label(best, m.period)} erred most, mean over all origins.", formats=FORMATS))  # fmt: skip
     return blocks
 
 

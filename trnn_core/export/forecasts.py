@@ -13,6 +13,7 @@ from trnn_core.charts.theme import number
 from trnn_core.data.series import RelationalSeries, step_dates
 from trnn_core.errors import TRNNError
 from trnn_core.export.tables import tidy
+from trnn_core.percent import percent
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class RunForecast:
                 r = rows.iloc[0]
                 parts.append(
                     f"{word}: {r['source']} → {r['target']}, {r['action']}, from {number(r['last_observed'])} to about "
-                    f"{number(r['forecast'])} ({self.level:.0%} interval {number(r['lower'])} to {number(r['upper'])})"
+                    f"{number(r['forecast'])} ({percent(self.level)} interval {number(r['lower'])} to {number(r['upper'])})"
                 )
         return parts
 

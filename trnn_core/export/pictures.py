@@ -11,6 +11,7 @@ from trnn_core.charts.lines import Fan, activity, dyad_history, loss_curve
 from trnn_core.charts.network import network, strongest
 from trnn_core.export.blocks import Chart
 from trnn_core.export.material import Material
+from trnn_core.percent import percent
 
 EDGES = 50  # the strongest relations drawn in a network
 
@@ -42,7 +43,7 @@ def loss_chart(material: Material) -> Chart:
 def expected_heatmap(material: Material, action: int, step: int = 0) -> Chart:
     forecast, name = material.forecast, material.forecast.actions[action]
     lower, upper = forecast.lower[step, ..., action], forecast.upper[step, ..., action]
-    texts = [f"{forecast.level:.0%} interval {a:.3g} to {b:.3g}" for a, b in zip(lower.ravel(), upper.ravel(), strict=True)]  # fmt: skip
+    texts = [f"{percent(forecast.level)} interval {a:.3g} to {b:.3g}" for a, b in zip(lower.ravel(), upper.ravel(), strict=True)]  # fmt: skip
     figure = heatmap(
         forecast.mean[step, ..., action], forecast.actors, f"Expected {name}", unit=material.unit, order=material.order,
         simulated=material.simulated, subtitle=when(material, step), kind="count" if material.series.source.kind == "count" else "value",

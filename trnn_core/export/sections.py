@@ -17,6 +17,7 @@ from trnn_core.export.citation import SIMULATED, bibtex, licence_note, provenanc
 from trnn_core.export.evidence import explanation, past
 from trnn_core.export.material import Material
 from trnn_core.export.summaries import most_active, shares
+from trnn_core.percent import percent
 from trnn_core.training.recipes import recipe_text
 
 
@@ -41,8 +42,8 @@ def data(m: Material) -> list[Block]:
     part = shares(series)
     words = (
         f"{m.title}: {len(series.actors)} actors, {len(series.actions)} actions, {len(series):,} {series.period}s from "
-        f"{series.dates[0]} to {series.dates[-1]}. {part['zero']:.1%} of the observed cells between different actors are zero; "
-        f"{part['missing']:.1%} were not observed."
+        f"{series.dates[0]} to {series.dates[-1]}. {percent(part['zero'], 1)} of the observed cells between different actors are zero; "
+        f"{percent(part['missing'], 1)} were not observed."
     )
     blocks: list[Block] = [Text(words), Text(licence_note(m), "note"), pictures.activity_chart(m)]
     active = most_active(series, 10).rename(columns={"actor": "Actor", "sent": "Sent", "received": "Received"})
@@ -66,7 +67,7 @@ def model(m: Material) -> list[Block]:
     facts = [
         f"It reads windows of {recipe.data.window} {m.period}s and predicts the {m.period} that follows; values are worked on after the transform {recipe.data.transform}.",
         f"Inputs: {', '.join(recipe.data.slices)}.",
-        f"Chronological split: the last {recipe.data.test:.0%} of the {m.period}s were kept for the test, the {recipe.data.validation:.0%} before them chose the best epoch; neither was learnt from.",
+        f"Chronological split: the last {percent(recipe.data.test)} of the {m.period}s were kept for the test, the {percent(recipe.data.validation)} before them chose the best epoch; neither was learnt from.",
     ]
     if summary.get("n_parameters"):
         facts.insert(0, f"{summary['n_parameters']:,} parameters.")
@@ -109,7 +110,7 @@ def changes(m: Material) -> list[Block]:
 
 
 def changes_table(m: Material, rows: pd.DataFrame, caption: str) -> Table:
-    level = f"{m.forecast.level:.0%}"
+    level = percent(m.forecast.level)
     names = {
         "source": "Sender", "target": "Receiver", "action": "Action", "last_observed": "Last", "forecast": "Expected",
         "lower": f"{level} from", "upper": f"{level} to", "change": "Change",
@@ -120,7 +121,7 @@ def changes_table(m: Material, rows: pd.DataFrame, caption: str) -> Table:
 def limits(m: Material) -> list[Block]:
     points = [
         "The forecast continues what the data show. It knows nothing of plans, talks or events that left no trace in them.",
-        f"Intervals say how wrong the network was lately at this distance. A break with the past can fall outside them more often than the {m.forecast.level:.0%} suggest.",
+        f"Intervals say how wrong the network was lately at this distance. A break with the past can fall outside them more often than the {percent(m.forecast.level)} suggest.",
         f"Errors grow with the distance; steps beyond the first {m.period} feed on the network's own forecasts.",
         "Event data count reports, not deeds: countries that are written about less seem quieter than they are, and coding errors stay in.",
         "Association is not cause: that one country's acts precede another's does not mean that they bring them about.",

@@ -154,7 +154,7 @@ def _page(deck, material: Material, title: str, notes: str = ""):
 def _notes(material: Material) -> str:
     protocol = material.backtest.protocol if material.backtest else "No backtest is stored with this run."
     test = material.summary.get("test") or {}
-    scored = f"Test: {test['n_origins']} {material.period}s, MSE {test['mse']:.5f} ({test['scale']}), persistence {test['mse_persistence']:.5f}." if test else "Not scored on test periods."  # fmt: skip
+    scored = f"Test: {test['n_origins']} {material.period}s, MSE {test['mse']:.5f} ({test['scale']}), that of repeating the last {material.period} {test['mse_persistence']:.5f}." if test else "Not scored on test periods."  # fmt: skip
     return f"Protocol. {protocol} {scored}\n\n{about_text(material)}"
 
 

@@ -21,6 +21,7 @@ from trnn_core.insight.answers import Outcome
 from trnn_core.insight.shocks import Shock, plant
 from trnn_core.insight.view import View
 from trnn_core.models.forecast import Forecast
+from trnn_core.percent import percent
 
 HORIZON = 8
 LEVEL = 0.9
@@ -55,7 +56,7 @@ def compare_forecasts(changed: Forecast, usual: Forecast, diagonal: bool = False
         own = np.arange(difference.shape[1])
         for part in (difference, low, high):
             part[:, own, own] = 0.0  # nobody acts towards itself here
-    words = f"{LEVEL:.0%} of what the difference can be, from a poor to a rich week, with the same luck with and without the change"
+    words = f"{percent(LEVEL)} of what the difference can be, from a poor to a rich week, with the same luck with and without the change"
     return Outcome(
         (changed.mean, *changed.interval(LEVEL)), (usual.mean, *usual.interval(LEVEL)), difference, np.minimum(low, difference), np.maximum(high, difference),
         tuple(str(d) for d in changed.dates), words,

@@ -19,6 +19,7 @@ from trnn_core.insight.answers import (  # fmt: skip
     Outcome,
     Unusual,
 )
+from trnn_core.percent import percent
 
 NOT_CAUSE = (
     "Association is not cause: these figures say what the network goes by, not what would happen if somebody acted. "
@@ -76,7 +77,7 @@ def say_completeness(found: Attribution) -> str:
     total = float(found.in_events.sum())
     verdict = "complete" if found.complete else "not complete: read the list with care"
     return (
-        f"The contributions add up to {_signed(total)} of {_signed(found.value - found.usual_value)}: a gap of {found.gap:.2%} "
+        f"The contributions add up to {_signed(total)} of {_signed(found.value - found.usual_value)}: a gap of {percent(found.gap, 2)} "
         f"({verdict}; integrated gradients over {found.n_points} points)."
     )
 
@@ -158,7 +159,7 @@ def say_effect(found: Outcome, actors: Sequence[str], actions: Sequence[str], st
     word = "more" if row["difference"] > 0 else "fewer"
     return (
         f"In the {period} of {found.dates[step]} the largest difference is {row['source']} → {row['target']}, {row['action']}: "
-        f"{_number(abs(row['difference']))} {unit} {word} on average (90 %: {_signed(row['lower'])} to {_signed(row['upper'])}). "
+        f"{_number(abs(row['difference']))} {unit} {word} on average (90\u00a0%: {_signed(row['lower'])} to {_signed(row['upper'])}). "
         f"Over all relations the change adds up to {_signed(total)}."
     )
 
@@ -172,7 +173,7 @@ def say_impulse(found: Impulse, actors: Sequence[str], actions: Sequence[str], p
         a, b, c = others[0]
         peak = int(np.abs(found.mean[:, a, b, c]).argmax())
         said += f"; outside it {actors[a]} → {actors[b]}, {actions[c]} answers most, {_signed(found.mean[peak, a, b, c])} after {peak + 1} {period}{'s' if peak else ''}"
-    return f"{said}. Means over {found.n_origins} recent {period}s; the shaded range holds 90 % of them."
+    return f"{said}. Means over {found.n_origins} recent {period}s; the shaded range holds 90\u00a0% of them."
 
 
 def say_unusual(found: Unusual, period: str) -> str:

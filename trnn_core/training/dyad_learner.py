@@ -117,7 +117,7 @@ class DyadLearner:
 
     def uncertainty(self, n_steps: int) -> str:
         shape = "negative binomial" if self.counts else "normal"
-        return f"90 % intervals of the {shape} distribution the model states for each cell and step ahead, learnt from the {len(self.split.train)} training periods"
+        return f"90\u00a0% intervals of the {shape} distribution the model states for each cell and step ahead, learnt from the {len(self.split.train)} training periods"
 
 
 def plan_of(recipe: Recipe) -> TrainingPlan:

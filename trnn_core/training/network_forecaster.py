@@ -84,8 +84,8 @@ class NetworkForecaster(LevelForecaster):
         shape = "negative binomial" if self._train and self._train.counts else "normal"
         n = len(split.validation)
         if not n:
-            return f"90 % intervals of a {shape} distribution learnt from the network's errors in its training periods, so they are too narrow"
-        words = f"90 % intervals of a {shape} distribution, its mean and spread learnt for each step ahead from the network's errors in the {f'{n} validation periods' if n > 1 else 'validation period'}"
+            return f"90\u00a0% intervals of a {shape} distribution learnt from the network's errors in its training periods, so they are too narrow"
+        words = f"90\u00a0% intervals of a {shape} distribution, its mean and spread learnt for each step ahead from the network's errors in the {f'{n} validation periods' if n > 1 else 'validation period'}"
         if n < 40 + n_steps:
             words += "; there are few of them, so that some training periods are used too and the intervals may be too narrow"
         return words
