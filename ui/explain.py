@@ -18,7 +18,8 @@ from trnn_core.insight.words import NOT_CAUSE
 from trnn_core.training.files import is_locked
 from trnn_core.training.runs import Run
 from trnn_core.training.tasks import Task, TaskStatus, find_task, process_folder, start_task
-from ui.guard import guard
+from ui.downloads import save_button
+from ui.guard import guard, guarded
 from ui.pickers import linked
 from ui.store import run_store
 
@@ -39,7 +40,7 @@ def ask(run: Run, question: str, kind: str = "explain", **arguments: Any) -> byt
     asked = f"{run.run_id} {kind} {question} {sorted(arguments.items())}"
     if asked in _stopped():
         st.info("This question was stopped.", icon=":material/stop_circle:")
-        st.button("Ask again", icon=":material/refresh:", on_click=_stopped().discard, args=(asked,), help="Begins it anew.")  # fmt: skip
+        st.button("Ask again", icon=":material/refresh:", on_click=guarded(_stopped().discard), args=(asked,), help="Begins it anew.")  # fmt: skip
         st.stop()
     task = begin(run, question, kind, **arguments)
     if not wait_for(task):
@@ -92,7 +93,7 @@ def _waiting(task_id: str, asked: str) -> None:
             st.rerun()
         elif status.is_live:
             bar(st.empty(), status)
-            st.button("Stop", key="stop-question", icon=":material/stop:", on_click=_stop, args=(task, asked), help="Ends it; any other question can be asked meanwhile.")  # fmt: skip
+            st.button("Stop", key="stop-question", icon=":material/stop:", on_click=guarded(_stop), args=(task, asked), help="Ends it; any other question can be asked meanwhile.")  # fmt: skip
         else:
             st.error(status.message, icon=":material/error:")
             if st.button("Ask again", key="ask-again", icon=":material/refresh:", help="Begins it anew."):
@@ -142,8 +143,5 @@ def download_table(table: pd.DataFrame, name: str, series: RelationalSeries, key
         return to_csv(table.assign(data="simulated" if series.source.simulated else "observed"))
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
-            "Table (CSV)", content, f"{name}.csv", "text/csv", icon=":material/table:", on_click="ignore", key=f"save-{key}",
-            help="The whole table behind this picture. Opens in Excel, R and Stata.",
-        )  # fmt: skip
+        save_button("Table (CSV)", content, f"{name}.csv", "text/csv", "table", "The whole table behind this picture. Opens in Excel, R and Stata.", key=f"save-{key}")  # fmt: skip
         st.caption("Images: the camera in the corner of each picture.")

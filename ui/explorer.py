@@ -21,6 +21,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.export.graphs import to_graph, to_graphml
 from trnn_core.export.summaries import busiest_pairs, most_active, shares
 from trnn_core.export.tables import tidy, to_csv
+from ui.downloads import save_button
 from ui.dyad import follow_click, pick_pair
 from ui.forecast_options import LAYOUT_WORDS, ORDER_WORDS
 from ui.guard import guard
@@ -119,8 +120,8 @@ def take_away(series: RelationalSeries, t: int, action: int) -> None:
         return to_graphml(to_graph(matrix, series.actors, title=title, simulated=simulated, positions=positions(series, "force")))  # fmt: skip
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(f"This {series.period} (CSV)", table, f"observed-{when}.csv", "text/csv", icon=":material/table_view:", on_click="ignore", help="One row per sender, receiver and action.")  # fmt: skip
-        st.download_button("Network (GraphML)", graph, f"observed-{when}.graphml", "application/xml", icon=":material/hub:", on_click="ignore", help="The action shown, for Gephi, Cytoscape and igraph.")  # fmt: skip
+        save_button(f"This {series.period} (CSV)", table, f"observed-{when}.csv", "text/csv", "table_view", "One row per sender, receiver and action.")  # fmt: skip
+        save_button("Network (GraphML)", graph, f"observed-{when}.graphml", "application/xml", "hub", "The action shown, for Gephi, Cytoscape and igraph.")  # fmt: skip
         st.caption("Images: the camera in the corner of each picture.")
 
 

@@ -13,7 +13,8 @@ import streamlit as st
 from trnn_core.export.task import FORMS, KIND, RESULT, arguments_of
 from trnn_core.training.runs import Run
 from trnn_core.training.tasks import Task, find_task, list_tasks, start_task
-from ui.guard import guard
+from ui.downloads import save_button
+from ui.guard import guard, guarded
 from ui.links import judge
 from ui.store import run_store
 from ui.words import escape
@@ -38,12 +39,9 @@ def make_file(run: Run, sections: Sequence[str], file: str) -> None:
         words = f"Making {form} was stopped; nothing was kept." if status.state == "stopped" else escape(status.message)
         (st.info if status.state == "stopped" else st.error)(words, icon=":material/info:")
     if task and done:
-        st.download_button(
-            f"Save {form}", lambda: task.read(RESULT), f"{file}.{FORMS[form].ending}", FORMS[form].mime, icon=":material/download:", on_click="ignore", width="stretch",
-            help="The file that was made.",
-        )  # fmt: skip
+        save_button(f"Save {form}", lambda: task.read(RESULT), f"{file}.{FORMS[form].ending}", FORMS[form].mime, "download", "The file that was made.", width="stretch")  # fmt: skip
     st.button(
-        f"Make {form}{' again' if done else ''}", icon=":material/build:", width="stretch", type="tertiary" if done else "secondary", on_click=_make, args=(run.run_id, asked, done),
+        f"Make {form}{' again' if done else ''}", icon=":material/build:", width="stretch", type="tertiary" if done else "secondary", on_click=guarded(_make), args=(run.run_id, asked, done),
         help="Takes from a few seconds to a minute, in the background; it can be stopped, and goes on when the page is closed.",
     )  # fmt: skip
 
@@ -61,7 +59,7 @@ def _at_work(task_id: str, form: str) -> None:
         words = status.message.rstrip(".") if status.state == "running" else "Waiting for its turn"
         st.progress(status.done, f"{form}: {escape(words)} ...")
         asked = (task.folder / "request.json").exists()
-        st.button("Stopping ..." if asked else "Stop", key=f"stop-{task_id}", icon=":material/stop:", width="stretch", disabled=asked, on_click=_stop, args=(task,), help="Ends it; nothing is kept.")  # fmt: skip
+        st.button("Stopping ..." if asked else "Stop", key=f"stop-{task_id}", icon=":material/stop:", width="stretch", disabled=asked, on_click=guarded(_stop), args=(task,), help="Ends it; nothing is kept.")  # fmt: skip
 
 
 def _stop(task: Task) -> None:
