@@ -25,7 +25,7 @@ from ui.downloads import save_button
 from ui.dyad import follow_click, pick_pair
 from ui.forecast_options import LAYOUT_WORDS, ORDER_WORDS
 from ui.guard import guard
-from ui.links import judge, segments, select
+from ui.links import begin_with, judge, segments, select
 from ui.page import is_dark, show
 from ui.pickers import pick_action
 from ui.store import order, positions
@@ -75,10 +75,7 @@ def pick_week(series: RelationalSeries, playing: bool) -> int:
     """The period shown: a slider that can play by itself; in the link while it rests."""
     weeks = [str(d) for d in series.dates]
     judge("week", weeks, series.period)
-    if st.session_state.get("week") not in weeks:
-        asked = st.query_params.get("week")
-        st.session_state["week"] = asked if asked in weeks else weeks[-1]
-    elif playing:
+    if not begin_with("week", weeks, weeks[-1]) and playing:
         st.session_state["week"] = weeks[(weeks.index(st.session_state["week"]) + 1) % len(weeks)]
     slide, play = st.columns([8, 1], vertical_alignment="bottom")
     week = slide.select_slider(series.period.capitalize(), weeks, key="week", help=f"Which {series.period} (t) the pictures show, by its first day.")  # fmt: skip
