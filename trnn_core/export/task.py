@@ -81,5 +81,5 @@ def run(context: TaskContext) -> None:
     except Stopped:
         return
     context.write(RESULT, content)
-    sweep(context.store, KIND, keep=KEPT, most=KEPT)
+    sweep(context.store, KIND, most=KEPT)
     context.progress(1.0, f"{len(content):,} bytes.")

@@ -232,8 +232,9 @@ def repair_queue(store: RunStore, kind: str) -> None:
             tickets.add_ticket(queue_folder(store, kind), task.task_id)
 
 
-def sweep(store: RunStore, kind: str, keep: int = KEEP_TASKS, most: int = MOST_TASKS) -> int:
+def sweep(store: RunStore, kind: str, most: int | None = None) -> int:
     """Clear away ended tasks beyond the newest that are also old; returns how many."""
+    keep, most = min(KEEP_TASKS, most or MOST_TASKS), most or MOST_TASKS
     count = 0
     for n, task in enumerate(list_tasks(store, kind)):
         age = abs(datetime.now().astimezone() - datetime.fromisoformat(task.created)).days
