@@ -40,7 +40,8 @@ def page(title: str) -> Iterator[None]:
         gate()
         navigation()
         open_link(title)
-        show_notes()
+        with st.container():  # a place of its own: what stands below keeps its own when there is something to tell
+            show_notes()
         watch_makers()
         notes = st.container()
         try:
