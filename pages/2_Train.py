@@ -66,7 +66,7 @@ def watch(runs: list[Run]) -> None:
         st.info("No run yet. Choose a preset on the left and press Start training.", icon=":material/info:")
         return
     by_id = {run.run_id: run for run in runs}
-    live = next((run for run in runs if run.status().is_live), runs[0])
+    live = next((run for run in runs if run.status().is_live), None)
     chosen = pick_run(runs, first=live, words="The run to watch, newest first.").run_id
     with st.container(horizontal=True, vertical_alignment="bottom"):
         judge("log_loss", ("true", "false"), "Log scale")

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from trnn_core.export.bundle import zip_bundle
 from trnn_core.export.material import Material, gather
-from trnn_core.export.presentation import presentation
-from trnn_core.export.report import html_report, pdf_report
+from trnn_core.export.report import html_report
 from trnn_core.export.sections import ALWAYS, SECTIONS, choose
-from trnn_core.export.slides import slides
 from trnn_core.training.runs import Run
 from ui.links import judge
 from ui.page import TRAIN, empty, page, simulated_badge
 from ui.pickers import pick_run
+from ui.report_files import make_file
 from ui.store import forecast_runs, run_store
-
-MAKERS = {
-    "PDF": (lambda m, names, tell: pdf_report(m, names, tell), "pdf", "application/pdf"),
-    "Slides (PPTX)": (lambda m, names, tell: slides(m, names, tell), "pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
-    "Presentation (HTML)": (lambda m, names, tell: presentation(m, progress=tell).encode(), "presentation.html", "text/html"),
-    "Everything (ZIP)": (lambda m, names, tell: zip_bundle(m, progress=tell), "zip", "application/zip"),
-}  # fmt: skip
 
 
 def main() -> None:
@@ -40,7 +31,7 @@ def main() -> None:
             "Report (HTML)", text, f"{file}.html", "text/html", icon=":material/summarize:", type="primary", on_click="ignore", width="stretch",
             help="One file with interactive charts that opens in any browser, without a network.",
         )  # fmt: skip
-        make_file(material, names, file)
+        make_file(run, names, file)
     with preview:
         st.iframe(text, height=860, alt="Preview of the report")
 
@@ -54,29 +45,6 @@ def pick_sections() -> list[str]:
         help="What the report tells. Its limits and its source, licence and citation are always part of it.",
     )  # fmt: skip
     return choose(chosen)
-
-
-def make_file(material: Material, names: list[str], file: str) -> None:
-    """Files that take a while are made on demand, with a bar, and then wait to be saved."""
-    judge("form", list(MAKERS), "Form")
-    kind = st.selectbox(
-        "Another form", list(MAKERS), key="form", bind="query-params",
-        help="PDF for print, slides to edit in PowerPoint or LibreOffice, a full-screen presentation moved by the arrow keys, or all tables, networks, images and recipe at once.",
-    )  # fmt: skip
-    make, ending, mime = MAKERS[kind]
-    wanted = (material.run.run_id, tuple(names), kind)
-    if st.button(
-        f"Make {kind}", icon=":material/build:", width="stretch", help="Takes from a few seconds to a minute."
-    ):
-        bar = st.progress(0.0, text="Gathering")
-        content = make(material, names, lambda done, total, what: bar.progress(done / max(total, 1), text=what.capitalize()))  # fmt: skip
-        bar.empty()
-        st.session_state["made"] = (wanted, content)
-    if st.session_state.get("made", (None,))[0] == wanted:
-        st.download_button(
-            f"Save {kind}", st.session_state["made"][1], f"{file}.{ending}", mime, icon=":material/download:", on_click="ignore", width="stretch",
-            help="The file just made.",
-        )  # fmt: skip
 
 
 def _version(run: Run) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from trnn_core.training.runs import Run
 from trnn_core.training.tasks import Task, list_tasks, start_task
 from ui.executors import checked
 from ui.links import linked
+from ui.pickers import pick_held
 from ui.store import data_sets, load_set, run_store, series_of
 
 SET = "set:"  # a data set without a run, in the list of what can be tested
@@ -67,10 +68,10 @@ def pick_subject() -> Subject | None:
     offered = [*runs, *sets]
     if not offered:
         return None
-    chosen = linked(
-        "What is tested", offered, "run", offered[0],
+    chosen = pick_held(
+        "What is tested", offered,
         "A run: its network is trained anew on what was known at the time, beside the simple methods. A data set: simple methods only.",
-        name=lambda i: runs[i].name if i in runs else f"Data set {i.removeprefix(SET)}, without a run",
+        lambda i: runs[i].name if i in runs else f"Data set {i.removeprefix(SET)}, without a run",
     )  # fmt: skip
     if chosen in runs:
         return Subject(series_of(runs[chosen]), runs[chosen])

@@ -7,6 +7,7 @@ import streamlit as st
 from trnn_core.evaluation.results import BacktestResult
 from trnn_core.export.backtests import backtest_workbook, board_csv_table, board_latex
 from trnn_core.export.tables import to_csv
+from ui.downloads import save_button
 from ui.evaluate_views import Choice
 
 
@@ -15,21 +16,21 @@ def downloads(result: BacktestResult, choice: Choice) -> None:
     name = f"backtest-{result.dates[-1]}"
     step, action, metric = choice.step, choice.action, choice.metric
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
+        save_button(
             "Leaderboard (CSV)", lambda: to_csv(board_csv_table(result, metric, step, action)), f"{name}-leaderboard.csv", "text/csv",
-            icon=":material/leaderboard:", on_click="ignore", help="The table above, for any tool.",
+            "leaderboard", "The table above, for any tool.",
         )  # fmt: skip
-        st.download_button(
+        save_button(
             "All tables (Excel)", lambda: backtest_workbook(result, metric, step, action, choice.model), f"{name}.xlsx",
-            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", icon=":material/table:", on_click="ignore",
-            help="Leaderboard, errors by origin, action and country, calibration and the largest misses, a sheet each.",
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "table",
+            "Leaderboard, errors by origin, action and country, calibration and the largest misses, a sheet each.",
         )  # fmt: skip
-        st.download_button(
+        save_button(
             "Leaderboard (LaTeX)", lambda: board_latex(result, metric, step, action, choice.unit).encode(), f"{name}.tex", "text/x-tex",
-            icon=":material/functions:", on_click="ignore", help="A table for a paper, with the protocol in its notes.",
+            "functions", "A table for a paper, with the protocol in its notes.",
         )  # fmt: skip
-        st.download_button(
-            "Every score (CSV)", lambda: to_csv(result.table()), f"{name}-scores.csv", "text/csv", icon=":material/database:", on_click="ignore",
-            help="Tidy: model, origin, horizon, action, metric, value.",
+        save_button(
+            "Every score (CSV)", lambda: to_csv(result.table()), f"{name}-scores.csv", "text/csv", "database",
+            "Tidy: model, origin, horizon, action, metric, value.",
         )  # fmt: skip
         st.caption("Images: the camera in the corner of each picture.")

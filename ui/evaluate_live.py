@@ -9,7 +9,7 @@ from trnn_core.percent import percent
 from trnn_core.training.tasks import Task, TaskStatus, find_task
 from ui.evaluate import Subject
 from ui.executors import usual_means
-from ui.guard import guard
+from ui.guard import guard, guarded
 from ui.store import run_store
 from ui.words import duration, escape
 
@@ -44,7 +44,7 @@ def _progress(task: Task, status: TaskStatus, period: str) -> None:
     left = f", about {duration(status.eta_seconds)} left" if status.eta_seconds is not None else ""
     st.progress(status.done, f"{percent(status.done)}{left}. {escape(status.message)}")
     asked = (task.folder / "request.json").exists()
-    st.button("Stopping ..." if asked else "Stop", key=f"stop-{task.task_id}", icon=":material/stop:", disabled=asked, on_click=_stop, args=(task,), help="Ends it; parts that are scored are kept, and starting it again goes on from there.")  # fmt: skip
+    st.button("Stopping ..." if asked else "Stop", key=f"stop-{task.task_id}", icon=":material/stop:", disabled=asked, on_click=guarded(_stop), args=(task,), help="Ends it; parts that are scored are kept, and starting it again goes on from there.")  # fmt: skip
 
 
 def _stop(task: Task) -> None:
@@ -62,7 +62,7 @@ def _last_words(subject: Subject) -> None:
     words = {"failed": "The last backtest failed", "stopped": "The last backtest was stopped", "interrupted": "The last backtest was interrupted"}  # fmt: skip
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/info: {words[status.state]} at {percent(status.done)}. {escape(status.message)}")
-        st.button("Go on", key=f"again-{task.task_id}", icon=":material/play_arrow:", on_click=_again, args=(subject, task), help="Start it again; what was scored is not scored again.")  # fmt: skip
+        st.button("Go on", key=f"again-{task.task_id}", icon=":material/play_arrow:", on_click=guarded(_again), args=(subject, task), help="Start it again; what was scored is not scored again.")  # fmt: skip
 
 
 def _again(subject: Subject, task: Task) -> None:

@@ -12,6 +12,7 @@ from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.request import FAST, USUAL, estimate_seconds, usual_protocol
 from ui.evaluate import Subject
 from ui.executors import pick_cluster, pick_workers, usual_means
+from ui.guard import guarded
 from ui.words import duration
 
 SECOND_THOUGHTS = 120.0  # a default that takes longer leaves the network out
@@ -35,7 +36,7 @@ def first_backtest(subject: Subject) -> None:
         )
         seconds = estimate_seconds(models, subject.series.shape, protocol, subject.train_seconds)
         st.button(
-            f"Test {words_of(models)} on {n} past {period}s", type="primary", icon=":material/play_arrow:", on_click=_start,
+            f"Test {words_of(models)} on {n} past {period}s", type="primary", icon=":material/play_arrow:", on_click=guarded(_start),
             args=(subject, models, protocol, usual_means()), help="Works in the background; it goes on when you close the page, and can be stopped.",
         )  # fmt: skip
         st.caption(f"Takes about {duration(seconds)} on one processor core.")
@@ -76,7 +77,7 @@ def new_backtest(subject: Subject) -> None:
         cluster = pick_cluster("new")
     if chosen:
         st.caption(f"Takes about {duration(estimate_seconds(chosen, subject.series.shape, protocol, subject.train_seconds))} on one processor core, less where parts were scored before.")  # fmt: skip
-    st.button("Start backtest", type="primary", icon=":material/play_arrow:", key="start_new", disabled=not chosen, on_click=_start, args=(subject, chosen, protocol, {"workers": workers, "cluster": cluster}), help="Works in the background; it goes on when you close the page, and can be stopped.")  # fmt: skip
+    st.button("Start backtest", type="primary", icon=":material/play_arrow:", key="start_new", disabled=not chosen, on_click=guarded(_start), args=(subject, chosen, protocol, {"workers": workers, "cluster": cluster}), help="Works in the background; it goes on when you close the page, and can be stopped.")  # fmt: skip
 
 
 def usual_origins(n_periods: int, most: int) -> int:

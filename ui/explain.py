@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
@@ -16,11 +17,14 @@ from trnn_core.insight.library import weights_of
 from trnn_core.insight.words import NOT_CAUSE
 from trnn_core.training.files import is_locked
 from trnn_core.training.runs import Run
-from trnn_core.training.tasks import Task, process_folder, start_task
+from trnn_core.training.tasks import Task, TaskStatus, find_task, process_folder, start_task
+from ui.downloads import save_button
+from ui.guard import guard, guarded
 from ui.pickers import linked
 from ui.store import run_store
 
-PATIENCE = 600.0  # seconds that a page waits for an answer
+MOMENT = 2.0  # seconds that a page waits for an answer before it gives way to a panel
+REFRESH_SECONDS = 0.5
 PAIR_HELP = "The relation that is looked at goes from the sender to the receiver."
 
 
@@ -31,8 +35,21 @@ def begin(run: Run, question: str, kind: str = "explain", **arguments: Any) -> T
 
 
 def ask(run: Run, question: str, kind: str = "explain", **arguments: Any) -> bytes:
-    """Ask and wait, with a bar when it takes longer than a moment."""
-    return wait_for(begin(run, question, kind, **arguments))
+    """The answer. One that takes more than a moment is waited for in a panel that leaves the page free, and the page
+    ends there until it has come."""
+    asked = f"{run.run_id} {kind} {question} {sorted(arguments.items())}"
+    if asked in _stopped():
+        st.info("This question was stopped.", icon=":material/stop_circle:")
+        st.button("Ask again", icon=":material/refresh:", on_click=guarded(_stopped().discard), args=(asked,), help="Begins it anew.")  # fmt: skip
+        st.stop()
+    task = begin(run, question, kind, **arguments)
+    if not wait_for(task):
+        st.fragment(_waiting, run_every=REFRESH_SECONDS, key="waiting")(task.task_id, asked)
+        st.stop()
+    status = task.status()
+    if status.state != "done":
+        raise TRNNError(status.message or f"The question was {status.state}; reload the page to ask again.")
+    return task.read("answer.npz")
 
 
 def warm_up(run: Run) -> None:
@@ -42,22 +59,50 @@ def warm_up(run: Run) -> None:
     start_task(run_store(), "explain", asked, run_id=run.run_id, fresh=asleep)
 
 
-def wait_for(task: Task) -> bytes:
-    box, begun, told_at = st.empty(), time.monotonic(), 0.0
-    while (status := task.status()).is_live:
-        if time.monotonic() - begun > PATIENCE:
-            raise TRNNError("The answer takes too long; reload the page to look again, the work goes on meanwhile.")
-        if time.monotonic() - begun > 0.4:
-            words = status.message if status.state == "running" else "Waiting for the network to be loaded"
-            # Every bar is also a chance for a click elsewhere to end the wait; 25 a second leave a browser no time for the answer.
-            if time.monotonic() - told_at > 0.5:
-                box.progress(min(max(status.done, 0.0), 1.0), f"{words.rstrip('.')} ...")
-                told_at = time.monotonic()
+def wait_for(task: Task) -> bool:
+    """Whether it was over within a moment."""
+    box, until, told_at = st.empty(), time.monotonic() + MOMENT, time.monotonic()
+    while live := task.status().is_live:
+        if time.monotonic() > until:
+            break
+        # Every bar is also a chance for a click elsewhere to end the wait; 25 a second leave a browser no time for the answer.
+        if time.monotonic() - told_at > 0.4:
+            bar(box, task.status())
+            told_at = time.monotonic()
         time.sleep(0.04)
     box.empty()
-    if status.state != "done":
-        raise TRNNError(status.message or f"The question was {status.state}; reload the page to ask again.")
-    return task.read("answer.npz")
+    return not live
+
+
+def bar(place: DeltaGenerator, status: TaskStatus) -> None:
+    words = status.message if status.state == "running" else "Waiting for the network to be loaded"
+    place.progress(min(max(status.done, 0.0), 1.0), f"{words.rstrip('.')} ...")
+
+
+def _stopped() -> set[str]:
+    """Questions that this person does not want answered for now."""
+    return st.session_state.setdefault("stopped_questions", set())
+
+
+def _waiting(task_id: str, asked: str) -> None:
+    """Looks for the answer while everything above it can be used."""
+    with guard():
+        task = find_task(run_store(), task_id)
+        status = task.status()
+        if status.state == "done" or asked in _stopped():
+            st.rerun()
+        elif status.is_live:
+            bar(st.empty(), status)
+            st.button("Stop", key="stop-question", icon=":material/stop:", on_click=guarded(_stop), args=(task, asked), help="Ends it; any other question can be asked meanwhile.")  # fmt: skip
+        else:
+            st.error(status.message, icon=":material/error:")
+            if st.button("Ask again", key="ask-again", icon=":material/refresh:", help="Begins it anew."):
+                st.rerun()
+
+
+def _stop(task: Task, asked: str) -> None:
+    _stopped().add(asked)
+    task.stop()
 
 
 def warn_not_cause() -> None:
@@ -98,8 +143,5 @@ def download_table(table: pd.DataFrame, name: str, series: RelationalSeries, key
         return to_csv(table.assign(data="simulated" if series.source.simulated else "observed"))
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
-            "Table (CSV)", content, f"{name}.csv", "text/csv", icon=":material/table:", on_click="ignore", key=f"save-{key}",
-            help="The whole table behind this picture. Opens in Excel, R and Stata.",
-        )  # fmt: skip
+        save_button("Table (CSV)", content, f"{name}.csv", "text/csv", "table", "The whole table behind this picture. Opens in Excel, R and Stata.", key=f"save-{key}")  # fmt: skip
         st.caption("Images: the camera in the corner of each picture.")

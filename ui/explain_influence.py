@@ -15,7 +15,7 @@ from trnn_core.insight.words import say_check, say_tie, ties
 from trnn_core.training.runs import ENDED, Run
 from trnn_core.training.tasks import Task, find_task, list_tasks
 from ui.explain import ask, begin, download_table
-from ui.guard import guard
+from ui.guard import guard, guarded
 from ui.page import is_dark, show
 from ui.store import order, positions, run_store
 from ui.words import duration, escape
@@ -150,7 +150,7 @@ def _at_work(task_id: str) -> None:
                 status.done, f"Checking: {escape(status.message.rstrip('.'))}{left}. The page can be left meanwhile."
             )
             asked = (task.folder / "request.json").exists()
-            st.button("Stopping ..." if asked else "Stop", key="stop-retrain", icon=":material/stop:", disabled=asked, on_click=_stop, args=(task,), help="Ends the check; nothing of it is kept.")  # fmt: skip
+            st.button("Stopping ..." if asked else "Stop", key="stop-retrain", icon=":material/stop:", disabled=asked, on_click=guarded(_stop), args=(task,), help="Ends the check; nothing of it is kept.")  # fmt: skip
         else:
             st.rerun()
 

@@ -22,10 +22,11 @@ from trnn_core.export.graphs import to_graph, to_graphml
 from trnn_core.export.summaries import busiest_pairs, most_active, shares
 from trnn_core.export.tables import tidy, to_csv
 from trnn_core.percent import percent
+from ui.downloads import save_button
 from ui.dyad import follow_click, pick_pair
 from ui.forecast_options import LAYOUT_WORDS, ORDER_WORDS
 from ui.guard import guard
-from ui.links import judge, segments, select
+from ui.links import begin_with, judge, segments, select
 from ui.page import is_dark, show
 from ui.pickers import pick_action
 from ui.store import order, positions
@@ -75,10 +76,7 @@ def pick_week(series: RelationalSeries, playing: bool) -> int:
     """The period shown: a slider that can play by itself; in the link while it rests."""
     weeks = [str(d) for d in series.dates]
     judge("week", weeks, series.period)
-    if st.session_state.get("week") not in weeks:
-        asked = st.query_params.get("week")
-        st.session_state["week"] = asked if asked in weeks else weeks[-1]
-    elif playing:
+    if not begin_with("week", weeks, weeks[-1]) and playing:
         st.session_state["week"] = weeks[(weeks.index(st.session_state["week"]) + 1) % len(weeks)]
     slide, play = st.columns([8, 1], vertical_alignment="bottom")
     week = slide.select_slider(series.period.capitalize(), weeks, key="week", help=f"Which {series.period} (t) the pictures show, by its first day.")  # fmt: skip
@@ -120,8 +118,8 @@ def take_away(series: RelationalSeries, t: int, action: int) -> None:
         return to_graphml(to_graph(matrix, series.actors, title=title, simulated=simulated, positions=positions(series, "force")))  # fmt: skip
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(f"This {series.period} (CSV)", table, f"observed-{when}.csv", "text/csv", icon=":material/table_view:", on_click="ignore", help="One row per sender, receiver and action.")  # fmt: skip
-        st.download_button("Network (GraphML)", graph, f"observed-{when}.graphml", "application/xml", icon=":material/hub:", on_click="ignore", help="The action shown, for Gephi, Cytoscape and igraph.")  # fmt: skip
+        save_button(f"This {series.period} (CSV)", table, f"observed-{when}.csv", "text/csv", "table_view", "One row per sender, receiver and action.")  # fmt: skip
+        save_button("Network (GraphML)", graph, f"observed-{when}.graphml", "application/xml", "hub", "The action shown, for Gephi, Cytoscape and igraph.")  # fmt: skip
         st.caption("Images: the camera in the corner of each picture.")
 
 

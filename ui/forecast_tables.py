@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from trnn_core.charts.lines import unit_of
 from trnn_core.errors import TRNNError
 from trnn_core.export.browser import find_browser
 from trnn_core.export.graphs import to_gexf, to_graph, to_graphml
-from trnn_core.export.images import Format, to_images
+from trnn_core.export.images import FORMATS, Format, to_images
 from trnn_core.export.pictures import slug
 from trnn_core.export.tables import tidy, to_csv
 from trnn_core.percent import percent
+from ui.downloads import save_button
 from ui.forecast_view import Picture
 from ui.links import judge
 from ui.store import positions
@@ -64,22 +66,18 @@ def downloads(picture: Picture) -> None:
     pair = (forecast.actors.index(st.session_state["sender"]), forecast.actors.index(st.session_state["receiver"]))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Take away**")
-        for form in ("png", "svg") if has_browser() else ():
-            _save(
-                f"Image ({form.upper()})", lambda form=form: image(picture, form), f"{name}.{form}", f"image/{form}+xml" if form == "svg" else "image/png", "image",
+        for form in FORMATS if has_browser() else ():
+            save_button(
+                f"Image ({form.upper()})", partial(image, picture, form), f"{name}.{form}", f"image/{form}+xml" if form == "svg" else "image/png", "image",
                 "The picture above on white ground, 180 mm wide, for papers and slides. Takes a few seconds.",
             )  # fmt: skip
-        _save("Data shown (CSV)", lambda: shown_csv(picture), f"{name}.csv", "text/csv", "table_view", "The figures of this picture: one row per sender and receiver, with interval.")  # fmt: skip
-        _save("This pair (CSV)", lambda: pair_csv(picture, pair), f"pair-{slug('-'.join(forecast.actors[p] for p in pair))}.csv", "text/csv", "timeline", "The history of the pair shown beside the picture, and its forecast.")  # fmt: skip
-        _save("Whole forecast (CSV)", lambda: to_csv(forecast.table()), f"forecast-{forecast.dates[0]}.csv", "text/csv", "table", "All weeks ahead, one row per week, sender, receiver and action, with intervals. Opens in Excel, R and Stata.")  # fmt: skip
-        _save("Network (GraphML)", lambda: to_graphml(graph(picture)), f"{name}.graphml", "application/xml", "hub", "The network shown, all relations, for Cytoscape, igraph and Gephi.")  # fmt: skip
-        _save("Network (GEXF)", lambda: to_gexf(graph(picture)), f"{name}.gexf", "application/xml", "hub", "The network shown, all relations, for Gephi. Week after week with a timeline: page Report.")  # fmt: skip
+        save_button("Data shown (CSV)", lambda: shown_csv(picture), f"{name}.csv", "text/csv", "table_view", "The figures of this picture: one row per sender and receiver, with interval.")  # fmt: skip
+        save_button("This pair (CSV)", lambda: pair_csv(picture, pair), f"pair-{slug('-'.join(forecast.actors[p] for p in pair))}.csv", "text/csv", "timeline", "The history of the pair shown beside the picture, and its forecast.")  # fmt: skip
+        save_button("Whole forecast (CSV)", lambda: to_csv(forecast.table()), f"forecast-{forecast.dates[0]}.csv", "text/csv", "table", "All weeks ahead, one row per week, sender, receiver and action, with intervals. Opens in Excel, R and Stata.")  # fmt: skip
+        save_button("Network (GraphML)", lambda: to_graphml(graph(picture)), f"{name}.graphml", "application/xml", "hub", "The network shown, all relations, for Cytoscape, igraph and Gephi.")  # fmt: skip
+        save_button("Network (GEXF)", lambda: to_gexf(graph(picture)), f"{name}.gexf", "application/xml", "hub", "The network shown, all relations, for Gephi. Week after week with a timeline: page Report.")  # fmt: skip
     if not has_browser():
         st.caption("Images: the camera in the corner of each picture. PNG files need Chromium or Chrome on the server.")
-
-
-def _save(label: str, make: Any, file: str, mime: str, icon: str, words: str) -> None:
-    st.download_button(label, make, file, mime, icon=f":material/{icon}:", on_click="ignore", help=words)
 
 
 def shown_csv(picture: Picture) -> bytes:

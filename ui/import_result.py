@@ -19,7 +19,7 @@ from trnn_core.data.report import summary
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.training.tasks import Task, find_task, start_task
-from ui.guard import guard
+from ui.guard import guard, guarded
 from ui.page import simulated_badge
 from ui.store import data_folder, data_sets, run_store
 from ui.words import about_series, duration, escape
@@ -61,7 +61,7 @@ def _show(task_id: str, was_live: bool) -> None:
         if status.is_live:
             left = f", about {duration(status.eta_seconds)} to go" if status.eta_seconds else ""
             st.progress(status.done, f"{escape(status.message) or 'Waiting for its turn'}{left}")
-            st.button("Stop the import", key="stop-import", icon=":material/stop:", on_click=_stop, args=(task_id,), help="Nothing is kept of it.")  # fmt: skip
+            st.button("Stop the import", key="stop-import", icon=":material/stop:", on_click=guarded(_stop), args=(task_id,), help="Nothing is kept of it.")  # fmt: skip
             return
         if was_live:
             st.rerun()

@@ -6,12 +6,14 @@ from collections.abc import Callable, Collection, Sequence
 
 import streamlit as st
 
-NEW, NOTES = "link_is_new", "link_notes"
+NEW, NOTES, DRAWN = "link_is_new", "link_notes", "link_drawn"
 
 
 def open_link(page: str) -> None:
     """At the start of a page: only the first look at it judges its link; later the controls have the word."""
     st.session_state[NEW] = st.session_state.get("page_open") != page
+    if st.session_state[NEW]:
+        st.session_state[DRAWN] = set()
     st.session_state["page_open"] = page
     st.session_state[NOTES] = []
 
@@ -50,14 +52,27 @@ def is_number(low: float, high: float) -> Callable[[str], bool]:
     return fits
 
 
+def begin_with(key: str, options: Sequence[str], default: str) -> bool:
+    """Give a control its first value, by the link or by default; True when it was needed.
+
+    The page before may have had a control of the same key: its value can still be read, but the new control does not
+    take it up.
+    """
+    drawn = st.session_state.setdefault(DRAWN, set())
+    if key in drawn and st.session_state.get(key) in options:
+        return False
+    asked = st.query_params.get(key)
+    st.session_state[key] = asked if asked in options else default
+    drawn.add(key)
+    return True
+
+
 def linked(
     label: str, options: Sequence[str], key: str, default: str, words: str, name: Callable[[str], str] = str
 ) -> str:
     """A choice that is always in the address bar, the default too: what is the default may change with newer runs."""
     judge(key, options, label)
-    if st.session_state.get(key) not in options:
-        asked = st.query_params.get(key)
-        st.session_state[key] = asked if asked in options else default
+    begin_with(key, options, default)
     chosen = st.selectbox(label, options, format_func=name, key=key, help=words)
     if st.query_params.get(key) != chosen:
         st.query_params[key] = chosen

@@ -11,7 +11,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.training import jobs
 from trnn_core.training.events import Request
 from trnn_core.training.runs import Run, Status
-from ui.guard import guard
+from ui.guard import guard, guarded
 from ui.page import is_dark
 from ui.store import run_store
 from ui.words import STATE_ICONS, duration, escape
@@ -134,7 +134,7 @@ def buttons(run_id: str, status: Status) -> None:
             )
             _button("Cancel", "cancel", run_id, ":material/close:", "End without a forecast.")
         elif status.can_resume:
-            st.button("Resume", key="resume", icon=":material/play_arrow:", on_click=_resume, args=(run_id,), help="Go on exactly where it ended.")  # fmt: skip
+            st.button("Resume", key="resume", icon=":material/play_arrow:", on_click=guarded(_resume), args=(run_id,), help="Go on exactly where it ended.")  # fmt: skip
         if not status.is_live and (run_store().root / run_id / "forecast.npz").exists():
             with st.container(border=True, width="content"):
                 st.page_link(
@@ -146,7 +146,7 @@ def buttons(run_id: str, status: Status) -> None:
 
 
 def _button(label: str, action: Request, run_id: str, icon: str, words: str) -> None:
-    st.button(label, key=f"ask-{action}", icon=icon, help=words, on_click=_ask, args=(run_id, action))
+    st.button(label, key=f"ask-{action}", icon=icon, help=words, on_click=guarded(_ask), args=(run_id, action))
 
 
 def _ask(run_id: str, action: Request) -> None:

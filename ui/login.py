@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from trnn_core.errors import TRNNError
+from ui.guard import guarded
 from ui.words import escape
 
 
@@ -44,16 +45,16 @@ def gate() -> None:
     if not st.user.is_logged_in:
         st.title("TRNN Studio")
         st.write("Please log in with your account to see data and forecasts.")
-        st.button("Log in", type="primary", icon=":material/login:", on_click=st.login, help="Leads to your organisation's login and back.")  # fmt: skip
+        st.button("Log in", type="primary", icon=":material/login:", on_click=guarded(st.login), help="Leads to your organisation's login and back.")  # fmt: skip
         st.stop()
     email = st.user.get("email")
     if not is_welcome(str(email) if email else None, allowed()):
         st.error(f"The account {escape(str(email))} may not use this server; ask whoever runs it.", icon=":material/block:")  # fmt: skip
-        st.button("Log out", on_click=st.logout, help="To log in with another account.")
+        st.button("Log out", on_click=guarded(st.logout), help="To log in with another account.")
         st.stop()
     with st.sidebar:
         st.caption(escape(str(email or st.user.get("name") or "logged in")))
-        st.button("Log out", on_click=st.logout, help="Ends the session in this browser.")
+        st.button("Log out", on_click=guarded(st.logout), help="Ends the session in this browser.")
 
 
 def allowed() -> list[str]:

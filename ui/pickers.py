@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from trnn_core.training.runs import Run
 from ui.links import linked, segments
 from ui.words import Scores
 
-NEXT = "next"
+NEXT, HELD = "next", "run_in_hand"
 ACTION_HELP = (
     "Which kind of act is shown: cooperation or conflict, in words (verbal: statements, visits, threats) or in deeds "
     "(material: aid, sanctions, force). The third mode of the data tensor."
@@ -39,8 +39,17 @@ def pick_run(
     runs: Sequence[Run], *, first: Run | None = None, words: str = "Which trained network speaks, newest first."
 ) -> Run:
     by_id = {run.run_id: run for run in runs}
-    default = (first or runs[0]).run_id
-    return by_id[linked("Run", list(by_id), "run", default, words, name=lambda i: by_id[i].name)]
+    return by_id[pick_held("Run", list(by_id), words, lambda i: by_id[i].name, first.run_id if first else None)]
+
+
+def pick_held(
+    label: str, offered: Sequence[str], words: str, name: Callable[[str], str], first: str | None = None
+) -> str:
+    """The run in the link; without one `first`, the run last looked at on any page, or the newest."""
+    held = str(st.session_state.get(HELD))
+    chosen = linked(label, offered, "run", first or (held if held in offered else offered[0]), words, name=name)
+    st.session_state[HELD] = chosen
+    return chosen
 
 
 def pick_week(origins: Sequence[str], period: str, last: str) -> str | None:

@@ -20,7 +20,7 @@ from trnn_core.training.recipes import read_recipe
 from trnn_core.training.search import Study, TuneConfig, default_space, list_studies, parse_space
 from trnn_core.training.tasks import Task, list_tasks, start_task
 from ui.executors import checked, pick_cluster, pick_workers
-from ui.guard import guard
+from ui.guard import guard, guarded
 from ui.page import is_dark, show
 from ui.store import run_store
 from ui.words import duration, escape
@@ -119,13 +119,13 @@ def task_line(task: Task) -> None:
     if status.is_live:
         eta = f", about {duration(status.eta_seconds)} to go" if status.eta_seconds else ""
         st.progress(status.done, f"{escape(status.message)}{eta}")
-        st.button("Stop", key="tune-stop", icon=":material/stop:", on_click=_stop, args=(task,), help="What has been found is kept; it can go on later.")  # fmt: skip
+        st.button("Stop", key="tune-stop", icon=":material/stop:", on_click=guarded(_stop), args=(task,), help="What has been found is kept; it can go on later.")  # fmt: skip
     elif status.state == "failed":
         st.error(escape(status.message), icon=":material/error:")
     if status.state in ("stopped", "interrupted"):
         st.caption(escape(status.message))
     if status.state in ("stopped", "interrupted", "failed"):
-        st.button("Go on", key="tune-on", icon=":material/play_arrow:", on_click=_go_on, args=(task,), help="Where it ended.")  # fmt: skip
+        st.button("Go on", key="tune-on", icon=":material/play_arrow:", on_click=guarded(_go_on), args=(task,), help="Where it ended.")  # fmt: skip
 
 
 def _stop(task: Task) -> None:
@@ -175,7 +175,7 @@ def results(study: Study) -> None:
 def keep_best(study: Study, recipe: Path, fingerprint: str) -> None:
     """What to do with the best settings: train with them here, or take them away."""
     here = run_store().series_path(fingerprint).exists()
-    if st.button("Train with these", key="tune-train", icon=":material/play_arrow:", on_click=_train, args=(recipe, fingerprint), disabled=not here, help="Queues a run with the best settings, on the data of the search."):  # fmt: skip
+    if st.button("Train with these", key="tune-train", icon=":material/play_arrow:", on_click=guarded(_train), args=(recipe, fingerprint), disabled=not here, help="Queues a run with the best settings, on the data of the search."):  # fmt: skip
         st.rerun()  # the run is shown in another part of the page
     st.download_button("Save recipe", recipe.read_bytes(), f"{study.name}.toml", "application/toml", key="tune-recipe", icon=":material/save:", on_click="ignore", help="Give it to Recipe file above to train with it, or to `python -m trnn_core train --recipe`.")  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlparse
 
@@ -85,3 +86,33 @@ def test_a_week_of_the_data_opens_the_same_for_somebody_else(page: Page, chromiu
     settled(page)
     until(lambda: "week=2005-03-10" in page.evaluate("location.href"), 20)
     same_elsewhere(chromium, page, lambda p: p.locator(".stPlotlyChart .gtitle").nth(3).wait_for())
+
+
+def test_the_run_in_hand_goes_along_from_page_to_page(page: Page, server: Server) -> None:
+    shutil.copytree(server.runs / "first", server.runs / "second")
+    newest, older = [run.run_id for run in RunStore(server.runs).runs() if run.forecast() is not None][:2]
+
+    def shown(run: str, path: str) -> None:
+        until(lambda: re.search(rf"/{path}\?(.*&)?run={run}(&|$)", page.evaluate("location.href")), 20)
+        settled(page)
+
+    try:
+        page.goto(f"{server.url}/Forecast?run={older}")
+        shown(older, "Forecast")
+        for name in ("Report", "Explain", "Evaluate", "Train", "Forecast"):
+            page.get_by_test_id("stSidebar").get_by_role("link", name=name).click()
+            shown(older, name)
+        page.get_by_test_id("stSidebar").get_by_role("link", name="Home").click()
+        page.get_by_role("link", name="Explore the forecast").click()  # a link that names a run has the first word
+        shown(newest, "Forecast")
+        page.get_by_test_id("stSidebar").get_by_role("link", name="Report").click()
+        shown(newest, "Report")
+        page.goto(f"{server.url}/Train?run={older}")
+        page.get_by_role("link", name="See the forecast").click()
+        shown(older, "Forecast")
+        page.goto(f"{server.url}/Report?run={older}")
+        shown(older, "Report")
+        page.goto(f"{server.url}/Report")  # nothing in hand, nothing in the link
+        shown(newest, "Report")
+    finally:
+        shutil.rmtree(server.runs / "second")

@@ -11,6 +11,8 @@ from pypdf import PdfReader
 
 from scripts.serve import Server
 from tests.browser.conftest import WAIT
+from trnn_core.training.store import RunStore
+from trnn_core.training.tasks import list_tasks
 
 
 def save(page: Page, button: str, path: Path) -> bytes:
@@ -37,3 +39,16 @@ def test_preview_choose_sections_and_take_the_report_away(page: Page, server: Se
     reader = PdfReader(io.BytesIO(save(page, "Save PDF", tmp_path / "r.pdf")))
     texts = [p.extract_text() for p in reader.pages]
     assert all("SIMULATED DATA" in text for text in texts) and not any("How it was trained" in text for text in texts)
+
+
+def test_a_file_at_work_is_found_again_after_a_reload_and_can_be_stopped(page: Page, server: Server) -> None:
+    page.goto(f"{server.url}/Report?run=first&form=Everything+%28ZIP%29")
+    page.get_by_role("button", name="Make Everything (ZIP)").click()
+    stop = page.get_by_role("button", name="Stop")
+    stop.wait_for()
+    page.reload()
+    stop.click()
+    page.get_by_text("Making Everything (ZIP) was stopped; nothing was kept.").wait_for()
+    assert list_tasks(RunStore(server.runs), "export", "first")[0].status().state == "stopped"
+    page.get_by_role("button", name="Make Everything (ZIP)").wait_for()
+    expect(page.frame_locator("iframe[title='Preview of the report']").locator("#limits h2")).to_have_count(1)

@@ -57,3 +57,25 @@ def test_a_failure_inside_a_page_is_a_sentence_with_a_reference_that_is_in_the_l
     assert found and f"reference {found[1]}" in server.log()
     page.get_by_role("link", name="Home").click()  # the way on is still there
     page.locator(".stPlotlyChart").first.wait_for()
+
+
+def test_a_file_that_cannot_be_made_is_told_on_the_page_and_the_others_still_come(page: Page, server: Server) -> None:
+    page.goto(f"{server.url}/Report?run=first&form=Presentation+%28HTML%29")
+    page.get_by_role("button", name="Make Presentation (HTML)").click()
+    save = page.get_by_role("button", name="Save Presentation (HTML)")
+    save.wait_for()
+    settled(page)
+    (made,) = list_tasks(RunStore(server.runs), "export", "first")[0].folder.glob("files/*")
+    made.write_bytes(b"not what it was")
+    save.click()
+    page.get_by_text("is damaged: its content does not match its checksum").wait_for()
+    settled(page)
+    assert "Traceback" not in page.locator("[data-testid=stMain]").inner_text()
+    page.get_by_role("button", name="Make Presentation (HTML) again").click()  # the way on
+    page.get_by_role("button", name="Stop").wait_for()
+    save.wait_for()
+    settled(page)
+    with page.expect_download() as caught:
+        save.click()
+    assert b"<html" in caught.value.path().read_bytes()
+    assert page.get_by_text("is damaged").count() == 0

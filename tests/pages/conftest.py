@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.trained_store import make_home
+from trnn_core.training.processes import read_beat
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = "app.py"
@@ -28,6 +31,17 @@ def full(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     """A copy of the trained store that a test may change."""
     shutil.copytree(trained, tmp_path / "home")
     return _use(tmp_path / "home", monkeypatch)
+
+
+@pytest.fixture
+def asked(full: Path) -> Iterator[Path]:
+    """A trained store whose task processes are ended afterwards."""
+    yield full
+    for path in (full / "runs" / ".tasks" / ".process").glob("*/*/process.json"):
+        process = read_beat(path)
+        if process:
+            with suppress(ProcessLookupError):
+                os.kill(process["pid"], signal.SIGTERM)
 
 
 @pytest.fixture

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
-
-import pytest
+import time
 
 from tests.pages.conftest import silent_controls
 from trnn_core.insight.library import list_scenarios, stored_influence
 from trnn_core.training.processes import read_beat
 from trnn_core.training.store import RunStore
+from trnn_core.training.tasks import list_tasks
 
 EXPLAIN = "pages/5_Explain.py"
 
 
-@pytest.fixture
-def asked(full: Path) -> Iterator[Path]:
-    """A trained store whose task processes are ended afterwards."""
-    yield full
-    for path in (full / "runs" / ".tasks" / ".process").glob("*/*/process.json"):
-        process = read_beat(path)
-        if process:
-            with suppress(ProcessLookupError):
-                os.kill(process["pid"], signal.SIGTERM)
+def answered(app, seconds: float = 120.0):
+    """Look again, as the page does by itself, until no answer is waited for."""
+    until = time.monotonic() + seconds
+    while any(b.label == "Stop" for b in app.button):
+        assert time.monotonic() < until
+        app.run()
+    return app
 
 
 def text_of(app) -> str:
@@ -50,13 +45,39 @@ def test_every_question_is_answered_and_warned_about(asked, open_page):
         "Influence": "standard errors or more from zero",
     }
     for tab, words in wanted.items():
-        app = open_page(EXPLAIN, run="first", tab=tab, sender=actors[2], receiver=actors[4], shock=shock)
+        app = answered(open_page(EXPLAIN, run="first", tab=tab, sender=actors[2], receiver=actors[4], shock=shock))
         assert not app.exception and not app.error, (tab, [e.value for e in app.error])
         assert words in text_of(app), (tab, text_of(app))
         assert "Association is not cause" in text_of(app)
         assert len(app.get("plotly_chart")) >= 1
         assert silent_controls(app) == []
     assert stored_influence(run) is not None and run.verify() == []  # kept with the run, for the report
+
+
+def test_an_answer_that_takes_long_leaves_the_page_free_and_can_be_stopped(asked, open_page):
+    question = {"run": "first", "tab": "Why this forecast"}
+    actors = RunStore(asked / "runs").get("first").config["data"]["actors"]
+    answered(open_page(EXPLAIN, **question))
+    (place,) = (asked / "runs" / ".tasks" / ".process").glob("*/explain/process.json")
+    process = read_beat(place)
+    assert process is not None
+    os.kill(process["pid"], signal.SIGSTOP)  # now every answer takes long
+    try:
+        begun = time.monotonic()
+        app = open_page(EXPLAIN, **question, sender=actors[3], receiver=actors[1])
+        assert time.monotonic() - begun < 10 and not app.exception and not app.error
+        assert len(app.get("progress")) == 1 and app.selectbox(key="sender").value == actors[3]
+        app.button(key="stop-question").click()
+        app.run()
+        assert any("This question was stopped" in i.value for i in app.info)
+        app.run()  # looked at again, it is not asked behind the person's back
+        task = list_tasks(RunStore(asked / "runs"), "explain", "first")[0]
+        assert task.arguments["source"] == actors[3] and task.status().state == "stopped"
+    finally:
+        os.kill(process["pid"], signal.SIGCONT)
+    next(b for b in app.button if b.label == "Ask again").click()
+    answered(app.run())
+    assert not app.error and "contributions add up to" in text_of(app)
 
 
 def test_a_link_with_a_wrong_change_says_so_and_still_works(asked, open_page):

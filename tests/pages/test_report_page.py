@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import time
+import zipfile
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from trnn_core.training.store import RunStore
+from trnn_core.training.tasks import list_tasks
 
 REPORT = "pages/6_Report.py"
 
@@ -46,23 +51,56 @@ def test_every_control_explains_itself(full, open_page) -> None:
     assert len(controls) >= 4 and [c.label for c in controls if not c.help] == []
 
 
-def test_a_machine_without_browser_is_told_in_a_sentence(full, open_page, monkeypatch) -> None:
+def press(app: AppTest, label: str) -> AppTest:
+    next(b for b in app.button if b.label == label).click()
+    return app.run()
+
+
+def wait(app: AppTest, seconds: float = 120.0) -> AppTest:
+    """Look again, as the page does by itself, until nothing is being made."""
+    until = time.monotonic() + seconds
+    while any(b.label.startswith("Stop") for b in app.button):
+        assert time.monotonic() < until
+        time.sleep(0.2)
+        app.run()
+    return app
+
+
+def test_a_machine_without_browser_is_told_in_a_sentence(asked, open_page, monkeypatch) -> None:
     monkeypatch.setenv("TRNN_BROWSER", "no-such-browser")
-    app = open_page(REPORT)
-    next(b for b in app.button if b.label == "Make PDF").click()
-    app.run()
+    app = wait(press(open_page(REPORT), "Make PDF"))
     assert not app.exception
     assert "need Chromium or Chrome" in app.error[0].value
+    assert any(b.label == "Make PDF" for b in app.button)  # the way on
 
 
 @pytest.mark.browser
-def test_a_file_is_made_with_progress_and_then_offered(full, open_page) -> None:
-    app = open_page(REPORT)
-    next(b for b in app.button if b.label == "Make PDF").click()
-    app.run(timeout=120)
+def test_a_file_is_made_beside_the_page_found_by_another_and_offered(asked, open_page) -> None:
+    app = press(open_page(REPORT, run="first"), "Make PDF")
+    assert any(b.label == "Stop" for b in app.button) and len(app.get("progress")) == 1
+    assert any(b.label == "Stop" for b in open_page(REPORT, run="first").button)  # somebody else sees it too
+    wait(app)
     assert not app.exception and not app.error
-    assert app.session_state["made"][1].startswith(b"%PDF")
+    (task,) = list_tasks(RunStore(asked / "runs"), "export")
+    assert task.read("file").startswith(b"%PDF")
     assert any("Save PDF" in str(e.proto) for e in app.get("download_button"))
+
+
+@pytest.mark.browser
+def test_what_is_being_made_can_be_stopped_and_made_after_all(asked, open_page) -> None:
+    app = press(open_page(REPORT, form="Everything (ZIP)"), "Make Everything (ZIP)")
+    store = RunStore(asked / "runs")
+    (task,) = list_tasks(store, "export")
+    while task.status().done < 0.2:  # a browser prints the PDF
+        assert task.status().is_live
+        time.sleep(0.05)
+    press(app, "Stop")
+    begun = time.monotonic()
+    wait(app, 25)
+    assert time.monotonic() - begun < 15 and task.status().state == "stopped" and task.files() == []
+    assert any("was stopped" in i.value for i in app.info) and not app.exception and not app.error
+    wait(press(app, "Make Everything (ZIP)"))
+    assert zipfile.is_zipfile(io.BytesIO(task.read("file")))
 
 
 def test_a_run_that_went_into_the_trash_is_not_offered(full, open_page) -> None:

@@ -15,7 +15,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.training.store import RunStore
 from trnn_core.training.task_process import TaskContext, TaskProcess, shorten_log
 
-HELP = "do waiting tasks of one kind (backtests, explanations), then stay for a while in case more come"
+HELP = "do waiting tasks of one kind (backtests, explanations, reports), then stay for a while in case more come"
 NICE = 10  # pages and other people come first
 
 # kind -> the module whose `run(context)` does it, and how long its process stays for the next one, in seconds.
@@ -25,6 +25,7 @@ TASKS: dict[str, tuple[str, float]] = {
     "explain": ("trnn_core.insight.task", 600.0),  # warm, so that a second question is answered at once
     "influence": ("trnn_core.insight.task", 30.0),
     "import": ("trnn_core.cli.import_task", 120.0),
+    "export": ("trnn_core.export.task", 120.0),
 }
 
 

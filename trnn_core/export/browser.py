@@ -7,6 +7,10 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from trnn_core.errors import TRNNError
@@ -21,6 +25,18 @@ FLAGS = (
     "--virtual-time-budget=60000",
 )  # fmt: skip
 TIMEOUT = 120.0
+LOOK_SECONDS = 0.2
+_look: ContextVar[Callable[[], None]] = ContextVar("look", default=lambda: None)
+
+
+@contextmanager
+def while_waiting(look: Callable[[], None]) -> Iterator[None]:
+    """Inside it `look` is called while a browser is at work; what it raises ends the browser."""
+    token = _look.set(look)
+    try:
+        yield
+    finally:
+        _look.reset(token)
 
 
 def find_browser() -> str:
@@ -38,7 +54,7 @@ def find_browser() -> str:
 
 def print_pdf(html: str, timeout: float = TIMEOUT) -> bytes:
     """A page printed with its own print style."""
-    with tempfile.TemporaryDirectory(prefix="trnn-") as folder:
+    with tempfile.TemporaryDirectory(prefix="trnn-", ignore_cleanup_errors=True) as folder:
         out = Path(folder) / "page.pdf"
         _run(html, Path(folder), [f"--print-to-pdf={out}", "--no-pdf-header-footer"], timeout)
         content = out.read_bytes() if out.exists() else b""
@@ -49,7 +65,7 @@ def print_pdf(html: str, timeout: float = TIMEOUT) -> bytes:
 
 def run_page(html: str, marker: str, timeout: float = TIMEOUT) -> str:
     """Load a page and return the text its scripts left in the element `<pre id=marker>`."""
-    with tempfile.TemporaryDirectory(prefix="trnn-") as folder:
+    with tempfile.TemporaryDirectory(prefix="trnn-", ignore_cleanup_errors=True) as folder:
         dumped = _run(html, Path(folder), ["--dump-dom"], timeout)
     found = re.search(rf'<pre id="{marker}">(.*?)</pre>', dumped, re.S)
     if found is None:
@@ -64,12 +80,30 @@ def _run(html: str, folder: Path, arguments: list[str], timeout: float) -> str:
     profile = f"--user-data-dir={folder / 'profile'}"
     command = [find_browser(), *FLAGS, *as_root, profile, *arguments, page.as_uri()]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL)
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            try:
+                out, errors = _wait(process, timeout)
+            except BaseException:
+                process.kill()
+                raise
     except subprocess.TimeoutExpired as e:
         raise TRNNError(f"The browser did not finish within {timeout:.0f} s; try again when the machine is less busy.") from e  # fmt: skip
     except OSError as e:
         raise TRNNError(f"The browser {command[0]} does not start ({e.strerror}); name another one with TRNN_BROWSER.") from e  # fmt: skip
-    if done.returncode != 0:
-        last = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
-        raise TRNNError(f"The browser {command[0]} failed with code {done.returncode} ({last[:200]}); name another one with TRNN_BROWSER.")  # fmt: skip
-    return done.stdout.decode("utf-8", errors="replace")
+    if process.returncode != 0:
+        last = (errors.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
+        raise TRNNError(f"The browser {command[0]} failed with code {process.returncode} ({last[:200]}); name another one with TRNN_BROWSER.")  # fmt: skip
+    return out.decode("utf-8", errors="replace")
+
+
+def _wait(process: subprocess.Popen[bytes], timeout: float) -> tuple[bytes, bytes]:
+    begun = time.monotonic()
+    while True:
+        try:
+            return process.communicate(timeout=LOOK_SECONDS)
+        except subprocess.TimeoutExpired:
+            if time.monotonic() - begun > timeout:
+                raise
+            _look.get()()

@@ -232,12 +232,13 @@ def repair_queue(store: RunStore, kind: str) -> None:
             tickets.add_ticket(queue_folder(store, kind), task.task_id)
 
 
-def sweep(store: RunStore, kind: str) -> int:
+def sweep(store: RunStore, kind: str, most: int | None = None) -> int:
     """Clear away ended tasks beyond the newest that are also old; returns how many."""
+    keep, most = min(KEEP_TASKS, most or MOST_TASKS), most or MOST_TASKS
     count = 0
     for n, task in enumerate(list_tasks(store, kind)):
         age = abs(datetime.now().astimezone() - datetime.fromisoformat(task.created)).days
-        if n < KEEP_TASKS or (age < KEEP_DAYS and n < MOST_TASKS):
+        if n < keep or (age < KEEP_DAYS and n < most):
             continue
         try:
             with lock(task.folder / ".lock", "busy", patience=0.0):

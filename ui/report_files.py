@@ -1,0 +1,66 @@
+"""Forms of a report that take a while: made by a task, with progress and Stop, then waiting to be saved.
+
+A task is found by what was asked for, which the link holds: a reload or another browser sees the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from trnn_core.export.task import FORMS, KIND, RESULT, arguments_of
+from trnn_core.training.runs import Run
+from trnn_core.training.tasks import Task, find_task, list_tasks, start_task
+from ui.downloads import save_button
+from ui.guard import guard, guarded
+from ui.links import judge
+from ui.store import run_store
+from ui.words import escape
+
+REFRESH_SECONDS = 0.5
+
+
+def make_file(run: Run, sections: Sequence[str], file: str) -> None:
+    judge("form", list(FORMS), "Form")
+    form = st.selectbox(
+        "Another form", list(FORMS), key="form", bind="query-params",
+        help="PDF for print, slides to edit in PowerPoint or LibreOffice, a full-screen presentation moved by the arrow keys, or all tables, networks, images and recipe at once.",
+    )  # fmt: skip
+    asked = arguments_of(run, form, sections)
+    task = next((t for t in list_tasks(run_store(), KIND, run.run_id) if t.arguments == asked), None)
+    status = task.status() if task else None
+    if task and status and status.is_live:
+        st.fragment(_at_work, run_every=REFRESH_SECONDS, key=f"live-{task.task_id}")(task.task_id, form)
+        return
+    done = bool(task and status and status.state == "done")
+    if task and status and not done:
+        words = f"Making {form} was stopped; nothing was kept." if status.state == "stopped" else escape(status.message)
+        (st.info if status.state == "stopped" else st.error)(words, icon=":material/info:")
+    if task and done:
+        save_button(f"Save {form}", lambda: task.read(RESULT), f"{file}.{FORMS[form].ending}", FORMS[form].mime, "download", "The file that was made.", width="stretch")  # fmt: skip
+    st.button(
+        f"Make {form}{' again' if done else ''}", icon=":material/build:", width="stretch", type="tertiary" if done else "secondary", on_click=guarded(_make), args=(run.run_id, asked, done),
+        help="Takes from a few seconds to a minute, in the background; it can be stopped, and goes on when the page is closed.",
+    )  # fmt: skip
+
+
+def _make(run_id: str, asked: dict[str, Any], again: bool) -> None:
+    start_task(run_store(), KIND, asked, run_id=run_id, fresh=again)
+
+
+def _at_work(task_id: str, form: str) -> None:
+    with guard():
+        task = find_task(run_store(), task_id)
+        status = task.status()
+        if not status.is_live:
+            st.rerun()
+        words = status.message.rstrip(".") if status.state == "running" else "Waiting for its turn"
+        st.progress(status.done, f"{form}: {escape(words)} ...")
+        asked = (task.folder / "request.json").exists()
+        st.button("Stopping ..." if asked else "Stop", key=f"stop-{task_id}", icon=":material/stop:", width="stretch", disabled=asked, on_click=guarded(_stop), args=(task,), help="Ends it; nothing is kept.")  # fmt: skip
+
+
+def _stop(task: Task) -> None:
+    task.stop()
