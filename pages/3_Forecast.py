@@ -11,7 +11,7 @@ from ui.dyad import dyad_panel, follow_click
 from ui.forecast_options import pick_options, pick_show
 from ui.forecast_tables import changes_table, downloads
 from ui.forecast_view import Picture, read_forecast, read_hindcast
-from ui.guard import guard
+from ui.guard import guard, show_notes
 from ui.page import TRAIN, empty, is_dark, page, show, simulated_badge
 from ui.pickers import pick_action, pick_run, pick_step, pick_week, show_scores
 from ui.store import forecast_runs, series_of
@@ -21,6 +21,8 @@ from ui.words import scores_of, sentence, trust
 def main() -> None:
     """A change of a control runs this part alone, not the frame of the page."""
     with guard():
+        with st.container():
+            show_notes()
         runs = forecast_runs()
         if not runs:
             empty("There is no forecast yet: train a network first.", "Here you will see who is expected to do what to whom, as a network, a heatmap or chords, each figure with its interval.", TRAIN)  # fmt: skip

@@ -11,7 +11,6 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui.downloads import watch_makers
 from ui.guard import guard, show_notes
 from ui.links import close_link, open_link
 from ui.login import gate
@@ -42,7 +41,6 @@ def page(title: str) -> Iterator[None]:
         open_link(title)
         with st.container():  # a place of its own: what stands below keeps its own when there is something to tell
             show_notes()
-        watch_makers()
         notes = st.container()
         try:
             yield

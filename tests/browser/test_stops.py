@@ -68,9 +68,12 @@ def test_a_file_that_cannot_be_made_is_told_on_the_page_and_the_others_still_com
     (made,) = list_tasks(RunStore(server.runs), "export", "first")[0].folder.glob("files/*")
     made.write_bytes(b"not what it was")
     save.click()
+    page.get_by_text("Failed to generate file for download").wait_for()  # at once, under the button
+    page.get_by_role("button", name="How it was trained").click()  # the page is drawn again, and says why
     page.get_by_text("is damaged: its content does not match its checksum").wait_for()
     settled(page)
     assert "Traceback" not in page.locator("[data-testid=stMain]").inner_text()
+    page.get_by_role("button", name="How it was trained").click()
     page.get_by_role("button", name="Make Presentation (HTML) again").click()  # the way on
     page.get_by_role("button", name="Stop").wait_for()
     save.wait_for()
