@@ -32,7 +32,9 @@ def test_start_watch_stop_go_on_and_come_back(page: Page, server: Server) -> Non
         expect(page.get_by_role("heading", name=re.compile("Testing"))).to_be_visible(timeout=WAIT)
         (task,) = list_tasks(store, KIND)
         until(lambda: task.status().done > 0)
-        expect(page.get_by_text(re.compile(r"[1-9]\d*%.*weeks scored|[1-9]\d*%.*fitted"))).to_be_visible(timeout=WAIT)
+        expect(page.get_by_text(re.compile(r"[1-9]\d*\s%.*weeks scored|[1-9]\d*\s%.*fitted"))).to_be_visible(
+            timeout=WAIT
+        )
         page.get_by_role("button", name="Stop", exact=True).click()
         expect(page.get_by_text("The last backtest was stopped")).to_be_visible(timeout=WAIT)
         assert task.status().state == "stopped"

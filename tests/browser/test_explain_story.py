@@ -85,6 +85,7 @@ def test_the_scenario_story(page: Page, server: Server) -> None:
     assert page.locator("[data-testid=stException]").count() == 0
 
 
+@pytest.mark.slow
 def test_recent_weeks_can_be_edited_as_a_table(page: Page, server: Server) -> None:
     series = RunStore(server.runs).series(RunStore(server.runs).get("first"))
     a, b = series.actors[1], series.actors[3]
@@ -107,6 +108,7 @@ def test_recent_weeks_can_be_edited_as_a_table(page: Page, server: Server) -> No
     assert page.locator("[data-testid=stException]").count() == 0
 
 
+@pytest.mark.slow
 def test_influence_is_checked_by_training_three_more(page: Page, server: Server) -> None:
     """Started on the page, left alone meanwhile, found done; the page says how alike the trainings are."""
     run = RunStore(server.runs).get("first")

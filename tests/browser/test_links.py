@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlparse
 
+import pytest
 from playwright.sync_api import Browser, Page
 
 from scripts.serve import Server
@@ -88,6 +89,7 @@ def test_a_week_of_the_data_opens_the_same_for_somebody_else(page: Page, chromiu
     same_elsewhere(chromium, page, lambda p: p.locator(".stPlotlyChart .gtitle").nth(3).wait_for())
 
 
+@pytest.mark.slow
 def test_the_run_in_hand_goes_along_from_page_to_page(page: Page, server: Server) -> None:
     shutil.copytree(server.runs / "first", server.runs / "second")
     newest, older = [run.run_id for run in RunStore(server.runs).runs() if run.forecast() is not None][:2]

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from scripts.serve import Server
@@ -64,6 +65,7 @@ def test_clicking_a_ribbon_shows_that_pair(page: Page, server: Server) -> None:
     page.locator(".gtitle", has_text=pair).wait_for(state="attached")
 
 
+@pytest.mark.slow
 def test_a_second_run_waits_in_the_queue_and_an_earlier_one_is_laid_behind(page: Page, server: Server) -> None:
     long = start_training(page, server, 100_000, "Goes first")
     until(lambda: long.status().epoch >= 2)

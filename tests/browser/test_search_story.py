@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from scripts.serve import Server
@@ -10,6 +11,7 @@ from trnn_core.training.recipes import read_recipe
 from trnn_core.training.store import RunStore
 
 
+@pytest.mark.slow
 def test_a_search_runs_to_its_end_and_its_best_settings_are_trained(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/Train")
     page.get_by_text("Search for good settings").click()

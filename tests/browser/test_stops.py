@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 
+import pytest
 from playwright.sync_api import Page
 
 from scripts.serve import Server
@@ -59,6 +60,7 @@ def test_a_failure_inside_a_page_is_a_sentence_with_a_reference_that_is_in_the_l
     page.locator(".stPlotlyChart").first.wait_for()
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_made_is_told_on_the_page_and_the_others_still_come(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/Report?run=first&form=Presentation+%28HTML%29")
     page.get_by_role("button", name="Make Presentation (HTML)").click()

@@ -186,6 +186,7 @@ def test_reload_second_browser_and_killed_server_lose_nothing(page: Page, chromi
     page.get_by_role("button", name="Resume").wait_for()
 
 
+@pytest.mark.slow
 def test_the_live_loss_is_at_most_two_seconds_behind(page: Page, server: Server) -> None:
     run = start_training(page, server, 100_000, "Watched")
     until(lambda: run.status().epoch >= 2)
@@ -222,7 +223,9 @@ def test_nothing_is_fetched_from_anywhere_else(page: Page, server: Server) -> No
     assert hosts <= {"localhost", "127.0.0.1", ""}
 
 
-@pytest.mark.parametrize("size", [(1280, 720), (1440, 900), (1920, 1080), (390, 844)], ids=str)
+@pytest.mark.parametrize(
+    "size", [(1280, 720), (390, 844), *(pytest.param(s, marks=pytest.mark.slow) for s in [(1440, 900), (1920, 1080)])], ids=str
+)  # fmt: skip
 def test_nothing_is_cut_off(page: Page, server: Server, size: tuple[int, int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})
     for path in (*EVERY_PAGE, "/Data?do=Add+data", "/Forecast?view=Chord"):

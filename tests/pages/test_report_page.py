@@ -86,6 +86,7 @@ def test_a_file_is_made_beside_the_page_found_by_another_and_offered(asked, open
     assert any("Save PDF" in str(e.proto) for e in app.get("download_button"))
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_what_is_being_made_can_be_stopped_and_made_after_all(asked, open_page) -> None:
     app = press(open_page(REPORT, form="Everything (ZIP)"), "Make Everything (ZIP)")

@@ -49,7 +49,7 @@ def chord(
     note = subtitle or f"the {len(drawn)} strongest relations; ribbons are wide at the sender"
     return finish(
         figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4),
-        xaxis={"visible": False, "scaleratio": 1, "range": [-1.5, 1.5]},
+        xaxis={"visible": False, "scaleratio": 1, "range": [-1.6, 1.6]},
         yaxis={"visible": False, "scaleratio": 1, "range": [-1.22, 1.22], "scaleanchor": "x"},
         showlegend=False, clickmode="event+select", dragmode="pan", wide=True,
     )  # fmt: skip
