@@ -77,6 +77,7 @@ def test_a_forecast_set_up_by_hand_opens_the_same_for_somebody_else(page: Page, 
     same_elsewhere(chromium, page, lambda p: p.locator(".stPlotlyChart .gtitle").nth(1).wait_for())
 
 
+@pytest.mark.slow
 def test_a_week_of_the_data_opens_the_same_for_somebody_else(page: Page, chromium: Browser, server: Server) -> None:
     page.goto(f"{server.url}/Data?week=2005-03-03")
     page.locator(".stPlotlyChart .gtitle").nth(3).wait_for()

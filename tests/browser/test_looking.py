@@ -16,6 +16,7 @@ from tests.browser.test_stories import pair_in, settled, start_training, until
 from trnn_core.training.store import RunStore
 
 
+@pytest.mark.slow
 def test_the_weeks_play_by_themselves_until_told_to_rest(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/Data?week=2005-03-03")
     title = page.locator(".stPlotlyChart", has_text="Observed").locator(".gtitle-subtitle").first
@@ -51,6 +52,7 @@ def test_clicking_a_cell_of_the_data_shows_that_pair_and_the_week_can_be_taken_a
     assert len(nodes) == len(actors)
 
 
+@pytest.mark.slow
 def test_clicking_a_ribbon_shows_that_pair(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/Forecast?run=first&view=Chord")
     handles = page.locator(".stPlotlyChart").first.locator(".scatterlayer .points path")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import pytest
 from lxml import html as lxml_html
 from playwright.sync_api import Page, expect
 from pypdf import PdfReader
@@ -41,6 +42,7 @@ def test_preview_choose_sections_and_take_the_report_away(page: Page, server: Se
     assert all("SIMULATED DATA" in text for text in texts) and not any("How it was trained" in text for text in texts)
 
 
+@pytest.mark.slow
 def test_a_file_at_work_is_found_again_after_a_reload_and_can_be_stopped(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/Report?run=first&form=Everything+%28ZIP%29")
     page.get_by_role("button", name="Make Everything (ZIP)").click()

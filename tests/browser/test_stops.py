@@ -16,6 +16,7 @@ from trnn_core.training.store import RunStore
 from trnn_core.training.tasks import list_tasks
 
 
+@pytest.mark.slow
 def test_an_import_can_be_stopped_and_begun_again(page: Page, server: Server) -> None:
     upload(page, server, "far too many rows.csv", own_csv(weeks=4000))
     again = page.get_by_role("button", name="Import", exact=True)

@@ -51,7 +51,7 @@ def twice(tmp_path_factory) -> list[dict[str, str]]:
     return [json.loads(text.splitlines()[-1]) for text in found]
 
 
-@pytest.mark.xdist_group("again")  # one process makes both runs for all
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_a_second_run_gives_the_same_bits(twice, name):
     assert twice[0][name] == twice[1][name]

@@ -122,6 +122,7 @@ def test_two_processes_and_a_cluster_that_loses_a_worker_give_the_bits_of_one(st
         assert done_with(cluster.kill_worker, cluster=cluster.address).task_id == alone.task_id
 
 
+@pytest.mark.slow
 def test_a_backtest_on_two_processes_stops_when_asked_and_tells_of_a_cluster_that_is_not_there(store):
     task = begin(store, "network", "mltr", protocol=Protocol(min_origins=40, refit_every=1), workers=2)
     until(lambda: "scored" in task.status().message, "progress must be seen")
