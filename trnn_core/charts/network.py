@@ -20,7 +20,8 @@ SIDES = (  # of a name, best first
     "top center", "bottom center", "top right", "top left", "middle right", "middle left", "bottom right", "bottom left"
 )  # fmt: skip
 INWARDS = 60.0  # what it costs a name to stand among the arrows, in square pixels of another name that it would cover
-PHONE = np.array([360.0, 580.0])  # pixels of the smallest picture
+PHONE, DESK = (360.0, 580.0), (640.0, 580.0)  # pixels of the smallest picture and of a usual one
+NODE = 11.0  # half the side of the square that a node keeps clear of names
 BEND = 0.16  # how far an arrow leaves the straight line, so that both directions of a pair are seen
 
 
@@ -238,34 +239,28 @@ def _sides(names: Sequence[str], positions: np.ndarray) -> list[str]:
     """Where each name stands beside its node: outwards, where arrows are few, unless another name is there or the edge
     would cut it; above in the middle.
 
-    Judged by places and names alone, so that a name stays where it is from week to week, and for a phone: what is
-    clear of each other there is so on every larger screen.
+    Judged by places and names alone, so that a name stays where it is from week to week, for a phone and a desk at once:
+    names keep their size while the space between nodes does not.
     """
-    at = (positions * [1, -1] + [1.22, 1.16]) * PHONE / [2.44, 2.32]  # (N, 2), downwards
-    taken = np.hstack([at - 8, at + 8])  # left, top, right, bottom
+    screens = [np.array(PHONE), np.array(DESK)]
+    places = [(positions * [1, -1] + [1.22, 1.16]) * size / [2.44, 2.32] for size in screens]  # (N, 2), downwards
+    taken = [np.hstack([at - NODE, at + NODE]) for at in places]  # left, top, right, bottom
     sides = []
-    for name, (x, y), place in zip(names, at, positions, strict=True):
+    for i, (name, place) in enumerate(zip(names, positions, strict=True)):
         half, high = 3.1 * len(name), 13
-        middles = [
-            (0, -19),
-            (0, 19),
-            (half, -19),
-            (-half, -19),
-            (12 + half, 0),
-            (-12 - half, 0),
-            (half, 19),
-            (-half, 19),
-        ]
-        boxes = np.array([(x + a - half, y + b - high / 2, x + a + half, y + b + high / 2) for a, b in middles])
-        overlap = np.minimum(boxes[:, None, 2:], taken[:, 2:]) - np.maximum(
-            boxes[:, None, :2], taken[:, :2]
-        )  # (8, M, 2)
-        crowded = np.prod(np.maximum(overlap, 0), axis=2).sum(axis=1)
-        cut = high * (np.maximum(-boxes[:, 0], 0) + np.maximum(boxes[:, 2] - PHONE[0], 0))
-        ways = np.array(middles) * [1, -1]
-        inwards = np.maximum(-(ways @ place) / np.linalg.norm(ways, axis=1), 0)
-        best = int(np.argmin(np.round(crowded + cut + INWARDS * inwards)))
-        taken = np.vstack([taken, boxes[best]])
+        beside = 12 + half
+        middles = np.array([(0, -19), (0, 19), (half, -19), (-half, -19), (beside, 0), (-beside, 0), (half, 19), (-half, 19)])  # fmt: skip
+        ways = middles * [1, -1]
+        cost = INWARDS * np.maximum(-(ways @ place) / np.linalg.norm(ways, axis=1), 0)
+        boxes = [np.hstack([at[i] + middles - [half, high / 2], at[i] + middles + [half, high / 2]]) for at in places]
+        for size, box, others in zip(screens, boxes, taken, strict=True):
+            overlap = np.minimum(box[:, None, 2:], others[:, 2:]) - np.maximum(
+                box[:, None, :2], others[:, :2]
+            )  # (8, M, 2)
+            crowded = np.prod(np.maximum(overlap, 0), axis=2).sum(axis=1)
+            cost = cost + crowded + high * (np.maximum(-box[:, 0], 0) + np.maximum(box[:, 2] - size[0], 0))
+        best = int(np.argmin(np.round(cost)))
+        taken = [np.vstack([others, box[best]]) for others, box in zip(taken, boxes, strict=True)]
         sides.append(SIDES[best])
     return sides
 
