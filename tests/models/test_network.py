@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from itertools import product
+from threading import Barrier, get_ident
+from typing import Any
 
 import pytest
 import torch
@@ -139,31 +141,81 @@ def n_threads(request: pytest.FixtureRequest):
 @pytest.fixture
 def worth_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The small networks of these tests count as large enough for any number of threads."""
-    monkeypatch.setattr(network_module, "TILE_ENTRIES", 1)
+    monkeypatch.setattr(network_module, "PART_ENTRIES", 1)
 
 
 @pytest.mark.parametrize("n_threads", [4], indirect=True)
-@pytest.mark.parametrize("tile, used", [(1, 4), (34 * 72 // 3, 3), (34 * 72 // 2, 2), (34 * 72, 1), (10**6, 1)])
-def test_a_thread_takes_part_only_where_it_has_a_tile_of_its_own(
-    n_threads: int, tile: int, used: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("part, used", [(1, 4), (34 * 72 // 3, 3), (34 * 72 // 2, 2), (34 * 72, 1), (10**6, 1)])
+def test_a_thread_takes_part_only_where_it_has_work_enough(
+    n_threads: int, part: int, used: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """34 windows of 4 gates of 3 x 3 x 2: 72 entries each."""
-    monkeypatch.setattr(network_module, "TILE_ENTRIES", tile)
+    """34 windows of 4 gates of 3 x 3 x 2: 72 entries each. No operation is shared among threads."""
+    monkeypatch.setattr(network_module, "PART_ENTRIES", part)
     network = make_network("lstm", hidden=(3, 3, 2))
+    weeks, targets, _ = make_weeks(network, LENGTH + 33)
+    hiddens, within = network._hiddens, set()
+    for step in (network.accumulate, network.windows):
+        met = Barrier(used)  # passed only when as many threads are at work at once
+        seen: set[int] = set()
+
+        def watch(*given: Any, met: Barrier = met, seen: set[int] = seen) -> torch.Tensor:
+            met.wait(20)
+            seen.add(get_ident())
+            within.add(torch.get_num_threads())
+            return hiddens(*given)
+
+        monkeypatch.setattr(network, "_hiddens", watch)
+        step(*((weeks, targets, LENGTH) if step == network.accumulate else (weeks, LENGTH)))
+        assert len(seen) == used
+    assert within == {1} and torch.get_num_threads() == n_threads
+
+
+@pytest.mark.parametrize("n_threads", [3], indirect=True)
+@pytest.mark.usefixtures("worth_sharing")
+def test_threads_work_as_their_caller_does(n_threads: int) -> None:
+    """No gradients where none are asked for, tiny numbers as zero where they are, BLAS threads as they were."""
+    network = make_network()
+    weeks, targets, _ = make_weeks(network, 40)
     seen = []
     hiddens = network._hiddens
-    monkeypatch.setattr(network, "_hiddens", lambda *a: seen.append(torch.get_num_threads()) or hiddens(*a))
-    weeks, targets, _ = make_weeks(network, LENGTH + 33)
-    network.accumulate(weeks, targets, LENGTH)
-    network.windows(weeks, LENGTH)
-    assert set(seen) == {used} and torch.get_num_threads() == n_threads
+    network._hiddens = lambda *given: seen.append((torch.is_grad_enabled(), tiny_times_one())) or hiddens(*given)  # type: ignore[method-assign]
+    with torch.no_grad():
+        assert not network.windows(weeks, LENGTH).requires_grad
+    assert network.windows(weeks, LENGTH).requires_grad
+    assert {enabled for enabled, _ in seen[:3]} == {False} and {enabled for enabled, _ in seen[3:]} == {True}
+    assert all(tiny > 0 for _, tiny in seen)
+    if torch.set_flush_denormal(True):
+        try:
+            network.accumulate(weeks, targets, LENGTH)
+            assert len(seen) == 9 and all(tiny == 0 for _, tiny in seen[6:])
+        finally:
+            torch.set_flush_denormal(False)
+
+
+def tiny_times_one() -> float:
+    return float(torch.tensor(1e-310, dtype=torch.float64) * 1.0)
+
+
+@pytest.mark.parametrize("n_threads", [2], indirect=True)
+@pytest.mark.usefixtures("worth_sharing")
+def test_an_error_in_a_thread_is_the_callers(n_threads: int) -> None:
+    network = make_network()
+    weeks, targets, _ = make_weeks(network, 40)
+
+    def fail(*given: Any) -> None:
+        raise MemoryError(str(get_ident()))
+
+    network._hiddens = fail  # type: ignore[assignment]
+    with pytest.raises(MemoryError):
+        network.accumulate(weeks, targets, LENGTH)
+    assert torch.get_num_threads() == n_threads and all(p.grad is None for p in network.parameters())
 
 
 @pytest.mark.parametrize("n_threads", [2, 3], indirect=True)
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.usefixtures("worth_sharing")
 def test_several_threads_give_the_same_sums_and_the_same_bits_each_time(cell: str, n_threads: int) -> None:
-    """Torch splits its operations over threads; which thread is first must not show in any sum."""
+    """Windows are dealt out to threads; which thread is first must not show in any sum."""
     network = make_network(cell, num_layers=2)
     for every_step in (False, True):
         assert_step_equals_plain(network, every_step=every_step, masked=True)

@@ -11,7 +11,7 @@ from trnn_core.models.readout import TensorReadout
 
 SHAPES = [((4,), (3,)), ((4,), ()), ((4,), (2, 3)), ((3, 2), (5, 4)), ((3, 2, 4), (2, 5, 3)), ((3, 2, 4), (6,))]
 SHAPES += [((3, 2, 4), ()), ((3, 2, 4), (2, 2)), ((3, 2), (2, 1, 3)), ((2, 3, 1, 2), (1, 2, 4, 3))]
-SHAPES += [((2, 14), (3, 16)), ((2, 14), (5,))]  # with spare entries behind the hidden's last mode
+SHAPES += [((2, 14), (3, 16)), ((2, 14), (5,))]
 
 
 def make_readout(hidden: tuple[int, ...], output: tuple[int, ...]) -> TensorReadout:
@@ -28,7 +28,7 @@ def test_response_equals_the_plain_formula(hidden: tuple[int, ...], output: tupl
     """The same order as H: a Tucker map. Any other order: one weight for each pair of entries."""
     readout = make_readout(hidden, output)
     H = torch.randn(6, *hidden, dtype=torch.float64)
-    Y = readout.outward(readout(readout.layout.inward_state(H)))
+    Y = readout.outward(readout(readout.layout.inward(H)))
     assert Y.shape == (6, *output)
     for b in range(6):
         if len(hidden) == len(output):
@@ -46,7 +46,7 @@ def test_gradients_equal_finite_differences(hidden: tuple[int, ...], output: tup
     H = torch.randn(2, *hidden, dtype=torch.float64, requires_grad=True)
 
     def run(H, *values):
-        inner = readout.layout.inward_state(H)
+        inner = readout.layout.inward(H)
         return readout.outward(torch.func.functional_call(readout, dict(zip(names, values, strict=True)), (inner,)))
 
     assert torch.autograd.gradcheck(run, (H, *readout.parameters()), fast_mode=True)

@@ -125,13 +125,13 @@ class TensorCell(nn.Module):
         flat = self.layout.inward(x.transpose(0, 1).flatten(0, 1))  # (m_1, ..., T B, m_D)
         walk = Walk(n_steps, n_sequences, hop=n_sequences, active=active)
         outputs, finals = self.run(self.input_products(flat), walk, self._inward_state(state))
-        natural = self.layout.outward_state(outputs.movedim(0, -3), n_leading=2).transpose(0, 1)
-        ends = [torch.stack([self.layout.outward_state(s) for s in layers]) for layers in zip(*finals, strict=True)]
+        natural = self.layout.outward(outputs.movedim(0, -3), n_leading=2).transpose(0, 1)
+        ends = [torch.stack([self.layout.outward(s) for s in layers]) for layers in zip(*finals, strict=True)]
         return natural, tuple(ends) if self.n_states > 1 else ends[0]
 
     def input_products(self, x: Tensor, layer: int = 0) -> Tensor:
         """X x_1 U_1 ... x_D U_D + B of every gate: (m_1, ..., n, m_D) -> (G, h_1, ..., n, h_D)."""
-        B = self.layout.widen(self.layout.bias(getattr(self, f"B_{layer}")), -1) if self.has_bias else None
+        B = self.layout.bias(getattr(self, f"B_{layer}")) if self.has_bias else None
         return TuckerMap.apply(x, B, *self._factors("U", layer))
 
     def run(self, inputs: Tensor, walk: Walk, states: Sequence[tuple[Tensor | None, ...]] | None = None):
@@ -155,15 +155,13 @@ class TensorCell(nn.Module):
 
     def _factors(self, kind: str, layer: int) -> list[Tensor]:
         """All factors of one kind in the engine's order, each (G, k, m): from the input or a hidden state to a hidden."""
-        named = [getattr(self, f"{kind}{d + 1}_{layer}") for d in range(len(self.hidden_shape))]
-        *others, last = self.layout.factors(named)
-        return [*others, self.layout.widen(last, -2, *([-1] if kind == "W" or layer else []))]
+        return self.layout.factors([getattr(self, f"{kind}{d + 1}_{layer}") for d in range(len(self.hidden_shape))])
 
     def _inward_state(self, state: State):
         if state is None:
             return None
         parts = state if self.n_states > 1 else (state,)
-        return [tuple(self.layout.inward_state(s[layer]) for s in parts) for layer in range(self.num_layers)]
+        return [tuple(self.layout.inward(s[layer]) for s in parts) for layer in range(self.num_layers)]
 
     def _state_names(self) -> tuple[str, ...]:
         return ("H", "C")[: self.n_states]

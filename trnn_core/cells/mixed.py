@@ -26,9 +26,6 @@ class MixedTucker(StackedTucker):
     def apply(self, x: Tensor, keep_as: int | None = None) -> Tensor:
         return super().apply(x.to(ROUNDED), keep_as).to(x.dtype)
 
-    def subtract_from(self, out: Tensor, x: Tensor) -> None:
-        out.neg_().add_(super().apply(x.to(ROUNDED), keep_as=0).view_as(out))
-
     def zero_grads(self) -> None:
         self._sums = [torch.zeros_like(f, dtype=torch.float32) for f in self._factors]
 

@@ -164,8 +164,6 @@ class TensorRNN(TensorCell):
                 f"Jordan's output must have as many modes as the hidden shape {tuple(hidden_shape)}. Got {self.output_shape} instead."
             )
         super().__init__(input_shape, hidden_shape, **options)
-        if self.output_shape is not None:
-            self.layout.spare = 0  # Y, which is fed back, has the output's modes
 
     @property
     def default_activations(self) -> tuple[str, ...]:  # type: ignore[override]

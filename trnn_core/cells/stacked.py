@@ -6,36 +6,22 @@ index, and the last one a GEMM with (m_1 ... m_{D-1} n) rows for each gate; the 
 backward pass, so that nothing is ever transposed or copied. Modes are ordered by size, the smallest first, because
 the leading index of the middle products is what multiplies the number of calls.
 
-Matrix products are fastest where the rows of their result fill whole vector registers: (3416 x 14)(14 x 14) runs at half
-the rate of (3416 x 16)(16 x 16). So the last mode of a hidden state gets a few zeros behind it where that is nearly for
-nothing (`spare_entries`), and so do the sums behind a middle factor's gradient. Factors are zero there too: what stands
-in the spare entries never reaches the others.
-
 Dimension letters: G gates, n batch entries, m_d sizes going in, k_d sizes coming out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn import functional
+
+from trnn_core.cells.products import Array, matmul, native, quiet, tensor
 
 KEPT_ENTRIES = 2_000_000  # entries of one mode product of all gates, 8 MB in float32
-REGISTER = 16  # float32 numbers in a vector register of 512 bits
-
-
-def spare_entries(size: int) -> int:
-    """How many zeros make a mode of this size a multiple of a register, where they are at most a seventh of it.
-
-    >>> [spare_entries(size) for size in (4, 13, 14, 16, 25, 30, 50)]
-    [0, 0, 2, 0, 0, 2, 0]
-    """
-    spare = -size % REGISTER
-    return spare if 7 * spare <= size else 0
 
 
 class Layout:
@@ -47,7 +33,6 @@ class Layout:
     def __init__(self, hidden_shape: Sequence[int]) -> None:
         self.format: torch.dtype | None = None  # that factors are rounded to; None leaves them as they are
         self.order = tuple(sorted(range(len(hidden_shape)), key=lambda d: hidden_shape[d]))
-        self.spare = spare_entries(hidden_shape[self.order[-1]])
 
     def inward(self, x: Tensor, n_leading: int = 1) -> Tensor:
         """(n..., m_1, ..., m_D) in natural order -> (m_p1, ..., n..., m_pD), contiguous."""
@@ -63,20 +48,6 @@ class Layout:
         where = {d: (p if p < len(self.order) - 1 else last) for p, d in enumerate(self.order)}
         return z.permute(*batch, *(where[d] for d in range(len(self.order))))
 
-    def inward_state(self, H: Tensor) -> Tensor:
-        """A hidden state's way in: with zeros in its spare entries."""
-        return self.widen(self.inward(H), -1)
-
-    def outward_state(self, z: Tensor, n_leading: int = 1) -> Tensor:
-        """The inverse of `inward_state`, as a view."""
-        return self.outward(z[..., : z.shape[-1] - self.spare], n_leading)
-
-    def widen(self, z: Tensor, *axes: int) -> Tensor:
-        """Zeros behind the last or the last but one axis, or both, for the spare entries of the hidden's last mode."""
-        if not self.spare or not axes:
-            return z
-        return functional.pad(z, [n for axis in (-1, -2) for n in (0, self.spare if axis in axes else 0)])
-
     def factors(self, factors: Sequence[Tensor]) -> list[Tensor]:
         """Factors of modes 1..D, each (G, k, m), in the engine's order."""
         ordered = [factors[d].to(self.format or factors[d].dtype) for d in self.order]
@@ -89,11 +60,12 @@ class Layout:
 
 
 class Product(NamedTuple):
-    """The memory of one mode product, seen in three ways; c counts its columns m_{d+1} ... n m_D."""
+    """The memory of one mode product, seen in two ways."""
 
-    result: Tensor  # as it is computed: (G k_1, m c) behind the first factor, (G ... k_{d-1}, k_d, m c) behind another
-    operand: Tensor  # as the next factor reads it: (G ... k_d, m, c)
-    whole: Tensor  # the operand with spare rows of zeros behind m
+    result: (
+        Array  # as it is computed: (G k_1, m_2 ... n m_D) behind the first factor, (G, L, k_d, m ...) behind another
+    )
+    operand: Array  # as the next factor reads it: (G, L k_d, m, ...), or (G, L, k_d n, m_D) for the last
 
 
 class StackedTucker:
@@ -101,7 +73,8 @@ class StackedTucker:
 
     The factors' gradients add up in `grads` over any number of calls, so that a sweep through time has one sum. The
     products on the way are kept for the backward pass where the batch is small; those of a large batch would fill the
-    memory and are computed again there. Factors in bfloat16 make a `MixedTucker`.
+    memory and are computed again there. L counts the leading indices k_1 ... k_{d-1} that share a factor: each is a
+    product of its own, small enough for the kernels that are best at it. Factors in bfloat16 make a `MixedTucker`.
     """
 
     def __new__(cls, factors: Sequence[Tensor]) -> StackedTucker:
@@ -112,90 +85,92 @@ class StackedTucker:
         return super().__new__(cls)
 
     def __init__(self, factors: Sequence[Tensor]) -> None:
-        first, *middle, last = factors
-        self.n_gates = first.shape[0]
-        self.out_modes = [f.shape[1] for f in factors[:-1]]
-        self.first = first.reshape(-1, first.shape[2])  # (G k_1, m_1): the gates are the rows of one matrix
-        self.middle = []  # (G k_1 ... k_{d-1}, k_d, m_d): one copy for each index of the modes before
-        leading = self.first.shape[0]
-        for factor in middle:
-            self.middle.append(factor.repeat_interleave(leading // self.n_gates, dim=0))
-            leading *= factor.shape[1]
-        self.last = last
         self._factors = factors
+        first, *middle, last = (native(f.contiguous()) for f in factors)
+        self.n_gates = len(first)
+        self.out_modes = [f.shape[1] for f in factors[:-1]]
+        self.n_leading = prod(self.out_modes[:-1])
+        self.first = first.reshape(-1, first.shape[2])  # (G k_1, m_1): the gates are the rows of one matrix
+        self.middle = [f[:, None] for f in middle]  # (G, 1, k_d, m_d)
+        self.last = last[:, None]
+        self.last_T = native(factors[-1].transpose(1, 2).contiguous())[:, None]
         self._memory: list[Product] = []
         self._kept: dict[int, list[Product]] = {}
 
+    @quiet
     def apply(self, x: Tensor, keep_as: int | None = None) -> Tensor:
         """(m_1, ..., n, m_D) -> (G, k_1, ..., n, k_D); the step `keep_as` will be pulled back by that number."""
-        products = self._products(x)
-        if keep_as is not None and products[-1].whole.numel() <= KEPT_ENTRIES:
+        products = self._products(native(x))
+        z = products[-1].operand
+        if keep_as is not None and prod(z.shape) <= KEPT_ENTRIES:
             self._kept[keep_as], self._memory = products, []
-        z = torch.bmm(products[-1].operand, self.last.transpose(1, 2))
-        return z.view(self.n_gates, *self.out_modes, -1, self.last.shape[1])
+        out = x.new_empty(self.n_gates, *self.out_modes, x.shape[-2], self.last.shape[2])
+        matmul(z, self.last_T, native(out).reshape(*z.shape[:3], -1))
+        return out
 
-    def subtract_from(self, out: Tensor, x: Tensor) -> None:
-        """out (G, k_1, ..., n, k_D) becomes the map of x minus out, to be pulled back next, as step 0."""
-        products = self._kept[0] = self._products(x)
-        flat = out.view(self.n_gates, -1, self.last.shape[1])
-        flat.baddbmm_(products[-1].operand, self.last.transpose(1, 2), beta=-1)
-
-    def _products(self, x: Tensor) -> list[Product]:
+    def _products(self, x: Array) -> list[Product]:
         """x x_1 F_1, x x_1 F_1 x_2 F_2, ..., all but the last; valid until the next call."""
-        flat = x.reshape(x.shape[0], -1)
+        flat = x.reshape(len(x), -1)
         if not self._memory or self._memory[0].result.shape[1] != flat.shape[1]:
-            self._memory = self._make_memory(flat)
-        torch.mm(self.first, flat, out=self._memory[0].result)
+            self._memory = self._make_memory(flat.shape[1])
+        matmul(self.first, flat, self._memory[0].result)
         for factor, before, after in zip(self.middle, self._memory, self._memory[1:], strict=False):
-            torch.bmm(factor, before.operand, out=after.result)
+            matmul(factor, before.operand, after.result)
         return self._memory
 
-    def _make_memory(self, flat: Tensor) -> list[Product]:
-        made, rows, columns = [], self.first.shape[:1], flat.shape[1]
+    def _make_memory(self, n_columns: int) -> list[Product]:
+        made: list[Product] = []
+        shape: tuple[int, ...] = (len(self.first), n_columns)
         for factor in self.middle:
-            leading, _, m = factor.shape
-            columns, wide = columns // m, m + spare_entries(m)
-            whole = flat.new_empty(leading, wide, columns)
-            whole[:, m:] = 0
-            made.append(Product(whole.view(*rows, -1)[..., : m * columns], whole[:, :m], whole))
-            rows = factor.shape[:2]
-        z = flat.new_empty(*rows, columns)
-        return [*made, Product(z, z.view(self.n_gates, -1, self.last.shape[2]), z)]
+            z, (k, m) = self._empty(shape), factor.shape[2:]
+            n_columns //= m
+            made.append(Product(z, z.reshape(self.n_gates, -1, m, n_columns)))
+            shape = (*made[-1].operand.shape[:2], k, n_columns)
+        z = self._empty(shape)
+        return [*made, Product(z, z.reshape(self.n_gates, self.n_leading, -1, self.last.shape[3]))]
+
+    def _empty(self, shape: tuple[int, ...]) -> Array:
+        return native(self._factors[0].new_empty(shape))
 
     def zero_grads(self) -> None:
-        self._last_grad = torch.zeros_like(self.last)
-        self._middle_grads = [f.new_zeros(*f.shape[:2], f.shape[2] + spare_entries(f.shape[2])) for f in self.middle]
-        self._first_grad = torch.zeros_like(self.first)
+        self._grads = [0.0] * len(self._factors)  # sums over gates and leading indices still to be made
 
-    def pull_back_to_first(self, grad: Tensor, x: Tensor, step: int | None = None) -> Tensor:
+    @quiet
+    def pull_back_to_first(self, grad: Tensor, x: Tensor, step: int | None = None) -> Array:
         """Add the factors' gradients (eq. 30, 31); return dl/d(first mode product), (G k_1, m_2 ... n m_D).
 
         Each product's gradient takes the place of the product as soon as that has been used. The products are
         computed again unless those of this step were kept.
         """
-        products = self._kept.pop(step) if step in self._kept else self._products(x)
-        flat, z = grad.reshape(self.n_gates, -1, self.last.shape[1]), products[-1].operand
-        self._last_grad.baddbmm_(flat.transpose(1, 2), z)
-        torch.bmm(flat, self.last, out=z)
+        inner = native(x)
+        products = self._kept.pop(step) if step in self._kept else self._products(inner)
+        z = products[-1].operand
+        flat = native(grad).reshape(*z.shape[:3], -1)
+        self._grads[-1] += matmul(flat.swapaxes(2, 3), z)
+        matmul(flat, self.last, z)
         for d in reversed(range(len(self.middle))):
-            before, after = products[d], products[d + 1].result
-            self._middle_grads[d].baddbmm_(after, before.whole.transpose(1, 2))
-            torch.bmm(self.middle[d].transpose(1, 2), after, out=before.operand)
-        self._first_grad.addmm_(products[0].result, x.reshape(x.shape[0], -1).T)
+            before, after = products[d].operand, products[d + 1].result
+            self._grads[d + 1] += matmul(after, before.swapaxes(2, 3))
+            matmul(self.middle[d].swapaxes(2, 3), after, before)
+        self._grads[0] += matmul(products[0].result, inner.reshape(len(inner), -1).T)
         return products[0].result
 
     def pull_back(self, grad: Tensor, x: Tensor, step: int | None = None) -> Tensor:
         """Add the factors' gradients and return the input's, summed over gates (eq. 29)."""
-        return torch.mm(self.first.T, self.pull_back_to_first(grad, x, step)).view(x.shape)
+        return self.pull_back_first(self.pull_back_to_first(grad, x, step), x)
+
+    @quiet
+    def pull_back_first(self, grad: Array, x: Tensor, scale: float = 1.0) -> Tensor:
+        """dl/d(first mode product) -> dl/dx, summed over gates, times a number."""
+        return tensor(matmul(self.first.T * scale, grad)).view(x.shape)
 
     @property
     def grads(self) -> list[Tensor]:
         """The sums so far, each of its factor's shape (G, k_d, m_d)."""
-        middle = [
-            g[..., : f.shape[2]].reshape(self.n_gates, -1, *f.shape[1:]).sum(1)
-            for g, f in zip(self._middle_grads, self.middle, strict=True)
-        ]
-        return [self._first_grad.view_as(self._factors[0]), *middle, self._last_grad]
+        first, *others = self._grads
+        if isinstance(first, float):
+            return [torch.zeros_like(f) for f in self._factors]
+        return [tensor(first).view_as(self._factors[0]), *(tensor(g).sum(1) for g in others)]
 
 
 class TuckerMap(torch.autograd.Function):
@@ -217,6 +192,6 @@ class TuckerMap(torch.autograd.Function):
         tucker = ctx.tucker
         tucker.zero_grads()
         z = tucker.pull_back_to_first(grad, x, step=0)
-        grad_x = torch.mm(tucker.first.T, z).view(x.shape) if ctx.needs_input_grad[0] else None
+        grad_x = tucker.pull_back_first(z, x) if ctx.needs_input_grad[0] else None
         grad_bias = grad.sum(-2, keepdim=True) if ctx.needs_input_grad[1] else None  # eq. 32, entry by entry
         return grad_x, grad_bias, *tucker.grads

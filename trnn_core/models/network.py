@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import reduce
 from math import ceil, prod
 from typing import Any
 
@@ -18,7 +18,9 @@ from trnn_core.models.config import ModelConfig
 from trnn_core.models.losses import check_mask, loss
 from trnn_core.models.readout import OwnOutput, TensorReadout
 from trnn_core.models.squared import SquaredReadout, Wanted
+from trnn_core.models.threads import side_by_side
 
+PART_ENTRIES = 160_000  # entries of one step's gates that are worth a thread
 TILE_ENTRIES = 320_000  # entries of one step's gates that stay in a processor's second-level cache (1.3 MB in float32)
 
 
@@ -87,7 +89,7 @@ class TensorNetwork(nn.Module):
         """(B, T, *input_shape) -> raw predictions (B, *target_shape), or (B, T, *target_shape), and the end state."""
         outputs, state = self.cell(x, state, lengths)
         top = outputs.flatten(0, 1) if every_step else (state[0] if self.cell.n_states > 1 else state)[-1]
-        raw = self.readout.outward(self.readout(self.dropout(self.cell.layout.inward_state(top))))
+        raw = self.readout.outward(self.readout(self.dropout(self.cell.layout.inward(top))))
         return raw.unflatten(0, x.shape[:2]) if every_step else raw, state
 
     def windows(self, weeks: Tensor, length: int, every_step: bool = False) -> Tensor:
@@ -96,13 +98,16 @@ class TensorNetwork(nn.Module):
         weeks (W, *input_shape) -> (W - length + 1, *target_shape), or (W - length + 1, length, *target_shape).
         """
         n_windows = check_windows(weeks, length, self.input_shape, self.cell._like())
-        with self._threads(n_windows):
-            inputs = self.cell.input_products(self.cell.layout.inward(weeks))
-            parts = []
-            for walk in self._tiles(n_windows, length):
+
+        def predict(part: range) -> Tensor:
+            inputs = self.cell.input_products(self.cell.layout.inward(weeks[part.start : part.stop + length - 1]))
+            found = []
+            for walk in self._tiles(len(part), length):
                 raws = [self.readout.outward(self._read(H)) for H in self._hiddens(inputs, walk, every_step).unbind(0)]
-                parts.append(torch.stack(raws, dim=1) if every_step else raws[0])
-            return torch.cat(parts)
+                found.append(torch.stack(raws, dim=1) if every_step else raws[0])
+            return torch.cat(found)
+
+        return torch.cat(side_by_side(predict, self._parts(n_windows)))
 
     def accumulate(
         self, weeks: Tensor, targets: Tensor, length: int, every_step: bool = False, mask: Tensor | None = None
@@ -117,31 +122,46 @@ class TensorNetwork(nn.Module):
         n_windows = check_windows(weeks, length, self.input_shape, self.cell._like())
         steps = range(length) if every_step else range(length - 1, length)
         self._check_targets(targets, mask, len(weeks), steps.start)
-        with self._threads(n_windows):
-            inputs = self.cell.input_products(self.cell.layout.inward(weeks))
-            # The products are a leaf that asks for its gradient, so that the sweep goes back even where W is held fixed.
-            products = inputs.detach().requires_grad_(inputs.requires_grad)
-            targets = self.readout.inward(targets)
-            counts = None if mask is None else self.readout.inward(mask)
-            scale = 1 / max(_n_entries(targets if counts is None else counts, steps, n_windows), 1)
-            if self._is_plain and counts is not None:
-                counts = counts.to(targets.dtype)
-            parameters = [p for p in self.parameters() if p.requires_grad]
-            leaves = [*parameters, products] if products.requires_grad else parameters
+        scale = 1 / max(_n_counted(n_windows, steps, mask, self.target_shape), 1)
+        parameters = [p for p in self.parameters() if p.requires_grad]
 
-            total, sink = weeks.new_zeros(()), torch.zeros_like(products)
-            grads: list[Tensor | None] = [None] * len(leaves)
-            for walk in self._tiles(n_windows, length):
-                hiddens = self._hiddens(products, walk._replace(sink=sink), every_step)
-                part = self._loss(hiddens, Wanted(targets, counts, steps, walk.start, scale))
-                grads = list(map(plus, grads, torch.autograd.grad(part, leaves, allow_unused=True)))
-                total += part.detach()
-            if inputs.requires_grad:
-                inputs.backward(sink)
-            for parameter, grad in zip(parameters, grads, strict=False):  # the last leaf is `products`
-                if grad is not None:  # optimisers walk through memory: a gradient must lie as its parameter does
-                    parameter.grad = plus(parameter.grad, grad.contiguous())
-            return total
+        def learn(part: range) -> tuple[Tensor, list[Tensor | None]]:
+            seen = slice(part.start, part.stop + length - 1)
+            wanted = self._wanted(targets[seen], None if mask is None else mask[seen], steps, scale)
+            return self._learn(weeks[seen], wanted, length, every_step, parameters)
+
+        totals, grads = zip(*side_by_side(learn, self._parts(n_windows)), strict=True)
+        for parameter, *found in zip(parameters, *grads, strict=True):
+            grad = reduce(plus, found)
+            if grad is not None:  # optimisers walk through memory: a gradient must lie as its parameter does
+                parameter.grad = plus(parameter.grad, grad.contiguous())
+        return torch.stack(totals).sum()
+
+    def _wanted(self, targets: Tensor, mask: Tensor | None, steps: range, scale: float) -> Wanted:
+        targets, counts = self.readout.inward(targets), None if mask is None else self.readout.inward(mask)
+        if self._is_plain and counts is not None:
+            counts = counts.to(targets.dtype)
+        return Wanted(targets, counts, steps, 0, scale)
+
+    def _learn(
+        self, weeks: Tensor, wanted: Wanted, length: int, every_step: bool, parameters: list[nn.Parameter]
+    ) -> tuple[Tensor, list[Tensor | None]]:
+        """What a stretch of weeks adds to the mean loss of its batch and to the gradient of each parameter."""
+        inputs = self.cell.input_products(self.cell.layout.inward(weeks))
+        # The products are a leaf that asks for its gradient, so that the sweep goes back even where W is held fixed.
+        products = inputs.detach().requires_grad_(inputs.requires_grad)
+        leaves = [*parameters, products] if products.requires_grad else parameters
+        total, sink = weeks.new_zeros(()), torch.zeros_like(products)
+        grads: list[Tensor | None] = [None] * len(leaves)
+        for walk in self._tiles(len(weeks) - length + 1, length):
+            hiddens = self._hiddens(products, walk._replace(sink=sink), every_step)
+            part = self._loss(hiddens, wanted._replace(start=walk.start))
+            grads = list(map(plus, grads, torch.autograd.grad(part, leaves, allow_unused=True)))
+            total += part.detach()
+        if inputs.requires_grad:
+            behind = torch.autograd.grad(inputs, parameters, sink, allow_unused=True)
+            grads = list(map(plus, grads, behind))  # the last leaf is `products`
+        return total, grads
 
     def _check_targets(self, targets: Tensor, mask: Tensor | None, n_weeks: int, first: int) -> None:
         check_weeks(targets, "targets", self.target_shape, self.cell._like(), n_weeks)
@@ -152,15 +172,13 @@ class TensorNetwork(nn.Module):
         counted = torch.cat([torch.zeros_like(targets[:first]), targets[first:]])  # no window ends before `first`
         check_finite(counted, "targets", ("week",))
 
-    @contextmanager
-    def _threads(self, n_windows: int) -> Iterator[None]:
-        """No more threads than have a tile's worth of work in one step: sharing less takes longer than doing it alone."""
-        before = torch.get_num_threads()
-        torch.set_num_threads(min(before, max(1, n_windows * self._step_entries // TILE_ENTRIES)))
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
+    def _parts(self, n_windows: int) -> list[range]:
+        """Windows for each thread: no more threads than have work worth a thread, on a graphics card one."""
+        n_parts = max(1, min(torch.get_num_threads(), n_windows * self._step_entries // PART_ENTRIES))
+        if self.device.type != "cpu" or (self.training and self.config.dropout):  # one stream of random numbers
+            n_parts = 1
+        size = ceil(n_windows / n_parts)
+        return [range(start, min(start + size, n_windows)) for start in range(0, n_windows, size)]
 
     @property
     def _step_entries(self) -> int:
@@ -168,11 +186,11 @@ class TensorNetwork(nn.Module):
         return len(self.cell.gates) * prod(self.config.hidden_shape)
 
     def _tiles(self, n_windows: int, length: int) -> list[Walk]:
-        """Walks over a few windows at a time: as many as keep one step's gates in the caches of the threads at work.
+        """Walks over a few windows at a time: as many as keep one step's gates in the cache of a core.
 
         A graphics card works on all of them at once.
         """
-        n_fitting = max(4, torch.get_num_threads() * TILE_ENTRIES // self._step_entries)
+        n_fitting = max(4, TILE_ENTRIES // self._step_entries)
         size = n_fitting if self.device.type == "cpu" else n_windows
         size = ceil(n_windows / ceil(n_windows / size))  # tiles of about the same size
         starts = range(0, n_windows, size)
@@ -207,6 +225,8 @@ class TensorNetwork(nn.Module):
         return self.readout.inward(self.log_dispersion.expand(1, *self.target_shape))
 
 
-def _n_entries(y: Tensor, steps: range, n_windows: int) -> int:
-    parts = [y.narrow(-2, t, n_windows) for t in steps]
-    return int(sum(p.sum() if y.dtype == torch.bool else p.numel() for p in parts))
+def _n_counted(n_windows: int, steps: range, mask: Tensor | None, target_shape: tuple[int, ...]) -> int:
+    """How many entries of targets count in all windows together."""
+    if mask is None:
+        return n_windows * len(steps) * prod(target_shape)
+    return int(sum(mask[t : t + n_windows].sum() for t in steps))

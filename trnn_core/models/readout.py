@@ -20,7 +20,7 @@ class TensorReadout(nn.Module):
     lead from (n, *output_shape) to that form and back.
 
     >>> layout = Layout((3, 3, 2))
-    >>> H = layout.inward_state(torch.zeros(8, 3, 3, 2))
+    >>> H = layout.inward(torch.zeros(8, 3, 3, 2))
     >>> for shape in ((5, 5, 4), (6,), ()):
     ...     readout = TensorReadout(layout, (3, 3, 2), shape)
     ...     print(tuple(readout.outward(readout(H)).shape))
@@ -56,12 +56,12 @@ class TensorReadout(nn.Module):
         if self.is_tucker:
             V, bias = self.parts()
             return TuckerMap.apply(H, bias, *V).squeeze(0)  # one gate
-        return torch.addmm(self.B.reshape(1, -1), self.layout.outward_state(H).flatten(1), self.V.T)
+        return torch.addmm(self.B.reshape(1, -1), self.layout.outward(H).flatten(1), self.V.T)
 
     def parts(self) -> tuple[list[Tensor], Tensor]:
         """The factors V and the bias of a Tucker map in the engine's order, as of one gate."""
-        *others, last = self.layout.factors([getattr(self, f"V{d + 1}") for d in range(len(self.hidden_shape))])
-        return [*others, self.layout.widen(last, -1)], self.layout.bias(self.B)
+        V = self.layout.factors([getattr(self, f"V{d + 1}") for d in range(len(self.hidden_shape))])
+        return V, self.layout.bias(self.B)
 
     def inward(self, y: Tensor) -> Tensor:
         """(n, *output_shape) -> the form of the predictions."""

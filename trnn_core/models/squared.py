@@ -39,20 +39,19 @@ class SquaredReadout(torch.autograd.Function):
             away = torch.where(wanted.mask.narrow(-2, first, last) > 0, away, 0)
         tucker = StackedTucker(V)
         tucker.zero_grads()
-        back = tucker.first.T * (2 * wanted.scale)
-        d_hiddens, d_bias = torch.empty_like(hiddens, dtype=back.dtype), torch.zeros_like(bias)
-        error = away.new_empty(*away.shape[:-2], n, away.shape[-1])
+        d_hiddens, d_bias = torch.empty_like(hiddens, dtype=V[0].dtype), torch.zeros_like(bias)
         total = hiddens.new_zeros(())
         for H, dH, step in zip(hiddens.unbind(0), d_hiddens.unbind(0), wanted.steps, strict=True):
             week = step - wanted.steps[0]
-            error.copy_(away.narrow(-2, week, n))
-            tucker.subtract_from(error, H)
+            error = tucker.apply(H, keep_as=0).squeeze(0).sub_(away.narrow(-2, week, n))
             if wanted.mask is not None:
                 error.mul_(wanted.mask.narrow(-2, first + week, n))
             flat = error.view(-1)
             total += torch.dot(flat, flat)
             d_bias += error.sum(-2, keepdim=True)
-            torch.mm(back, tucker.pull_back_to_first(error.unsqueeze(0), H, step=0), out=dH.view(len(dH), -1))
+            dH.copy_(
+                tucker.pull_back_first(tucker.pull_back_to_first(error.unsqueeze(0), H, step=0), H, 2 * wanted.scale)
+            )
         ctx.save_for_backward(
             d_hiddens, d_bias.mul_(2 * wanted.scale), *(g.mul_(2 * wanted.scale) for g in tucker.grads)
         )
