@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,14 +16,19 @@ from ui.guard import guard, show_notes
 from ui.links import close_link, open_link
 from ui.login import gate
 
-# Everything the dashboard needs is imported by now: take it out of the garbage collector's rounds, which Streamlit
-# orders after every rerun.
-gc.collect()
-gc.freeze()
-
-
 ROOT = Path(__file__).resolve().parents[1]
 ICONS = {"Data": "table_chart", "Train": "model_training", "Forecast": "hub", "Evaluate": "leaderboard", "Explain": "psychology", "Report": "summarize"}  # fmt: skip
+
+
+@st.cache_resource(show_spinner=False)
+def spare_modules(n_modules: int) -> None:
+    """Take what was imported out of the garbage collector's rounds, anew for every number of modules.
+
+    Streamlit orders a full round after every rerun, for which all sessions wait. Modules never become garbage, and pages
+    and charts bring theirs when they are first used.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @contextmanager
@@ -34,6 +40,7 @@ def page(title: str) -> Iterator[None]:
         layout="wide",
         initial_sidebar_state=220,
     )
+    spare_modules(len(sys.modules))
     st.html(ROOT / "ui" / "style.css")
     with guard():
         gate()

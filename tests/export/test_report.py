@@ -67,6 +67,15 @@ def test_the_policy_allows_just_the_two_scripts_of_the_report(tree, page: str) -
     assert allowed == [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
 
 
+def test_shown_by_a_server_it_is_the_same_without_the_library(material: Material, page: str) -> None:
+    served = html_report(material, library="library.js")
+    tree = lxml_html.document_fromstring(served)
+    assert tree.xpath("//script/@src") == ["library.js"] and len(served) < len(page) - 4_000_000
+    policy = tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
+    assert "script-src 'self' 'sha256-" in policy and policy.count("sha256-") == 1 and "http" not in policy
+    assert text_of(tree) == text_of(lxml_html.document_fromstring(page))
+
+
 def test_charts_are_figures_with_titles_and_the_simulated_mark(tree, material: Material) -> None:
     charts = [json.loads(s.text) for s in tree.xpath("//script[@type='application/json']")]
     n_actions = len(material.forecast.actions)

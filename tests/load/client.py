@@ -1,18 +1,20 @@
 """A browser without a screen: speaks the dashboard's own WebSocket protocol, holds the page, clicks and uploads.
 
 It does what Streamlit's frontend does (one rerun request per action, all widget values with each, reruns of live
-fragments when the server asks for them) and measures each from sending to the server's word that the script has ended.
+fragments when the server asks for them) and measures each from sending to the server's word that the script has ended,
+and to the last byte of what stands in a frame.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import httpx
 import websockets
@@ -46,9 +48,11 @@ class Session:
         self.elements: dict[tuple[int, ...], Any] = {}
         self.states: dict[str, WidgetState] = {}
         self.live: dict[str, float] = {}  # fragments to be run again, and how often
+        self.page_hash = ""  # the server's name for the page, once it has told it
         self.new_session: Any = None
         self.redirect = ""  # where a login leads
-        self.received = 0
+        self.received = 0  # bytes through the socket
+        self.frames: dict[str, bytes] = {}  # what stands in the page's frames, by address
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -88,7 +92,8 @@ class Session:
         self.live = self.live if fragment else {}
         message = BackMsg()
         state = message.rerun_script
-        state.query_string, state.page_name, state.fragment_id = self.query, self.page, fragment
+        state.query_string, state.fragment_id = self.query, fragment
+        state.page_name, state.page_script_hash = "" if self.page_hash else self.page, self.page_hash
         state.is_auto_rerun = bool(fragment)
         state.context_info.timezone = "Europe/Berlin"
         state.widget_states.widgets.extend(self.states.values())
@@ -97,7 +102,20 @@ class Session:
         for name in [n for n, s in self.states.items() if s.WhichOneof("value") == "trigger_value"]:
             del self.states[name]  # a click is over once it is told
         await asyncio.wait_for(self._listen(), self.timeout)
+        await self._fill_frames()
         return time.perf_counter() - begun
+
+    async def _fill_frames(self) -> None:
+        """Fetch what the page shows in frames, and the scripts it names, where the address is a new one."""
+        wanted = [e.iframe.src for e in self.shown() if e.WhichOneof("type") == "iframe" and e.iframe.src]
+        self.frames = {src: self.frames.get(src) or await self._fetch(src) for src in wanted}
+
+    async def _fetch(self, src: str) -> bytes:
+        place = urljoin(self.url, src)
+        page = (await self.http.get(place)).raise_for_status()
+        for script in re.findall(r'<script src="([^"]+)"', page.text):
+            (await self.http.get(urljoin(place, script))).raise_for_status()
+        return page.content
 
     async def _listen(self) -> None:
         """Take in what the server sends until the script has ended."""
@@ -117,6 +135,8 @@ class Session:
                 self.live[message.auto_rerun.fragment_id] = message.auto_rerun.interval
             elif kind == "page_info_changed":
                 self.query = message.page_info_changed.query_string
+            elif kind == "navigation":
+                self.page_hash = message.navigation.page_script_hash
             elif kind == "auth_redirect":
                 self.redirect = message.auth_redirect.url
             elif kind == "script_finished":
@@ -201,8 +221,8 @@ class Session:
         return "\n".join(parts)
 
     def content(self) -> bytes:
-        """All that the server has sent for this page, figures included."""
-        return b"".join(d.SerializeToString() for d in self.elements.values())
+        """All that the server has sent for this page, figures and frames included."""
+        return b"".join([*(d.SerializeToString() for d in self.elements.values()), *self.frames.values()])
 
     async def upload(self, label: str, files: dict[str, bytes]) -> float:
         """Hand files to an uploader as the frontend does: ask for addresses, put the bytes there, tell the script."""

@@ -14,6 +14,7 @@ from tests.campaign import Tally
 from tests.faults.workers import WorkerProcess, make_home, reach
 from tests.load.client import Session, run_alone
 from tests.load.visitors import MIX, act
+from tests.training.end_tasks import end_tasks
 from tests.training.small import SMALL
 from trnn_core.data.simulate import simulate
 from trnn_core.training import jobs
@@ -50,6 +51,7 @@ def churn_campaign(folder: Path, n_sessions: int, warm: int = WARM) -> Tally:
         before = megabytes(server)
         run_alone(come_and_go(server, range(warm, n_sessions), tally))
         after = megabytes(server)
+    end_tasks(RunStore(home / "runs"))
     grown = after / before - 1
     tally.check(grown < GROWTH, f"the server grew by {grown:.0%}, from {before:.0f} to {after:.0f} MB")
     tally.figures = {f"after {warm}": f"{before:.0f} MB", f"after {n_sessions}": f"{after:.0f} MB", "growth": f"{grown:+.1%}"}  # fmt: skip

@@ -85,11 +85,12 @@ async def look(url: str, tally: Tally) -> None:
             tally.check(answer.status_code == 200 and "text/html" not in answer.headers["content-type"], f"{asset} is not served under the prefix")  # fmt: skip
         other = await client.get(url.rpartition("/")[0] + "/Forecast")
         tally.check("streamlit" not in other.text.lower(), f"shown outside the prefix too ({other.status_code})")
-    for name in ("", "Data", "Train", "Forecast"):
+    for name in ("", "Data", "Train", "Forecast", "Report"):
         with tally.case(f"{name or 'Home'} through the proxy"):
             async with Session(url, name) as visitor:  # the WebSocket upgrade is part of it
                 assert "TRNN Studio" in visitor.text()
                 assert name != "Train" or b"/trnn/Forecast?run=" in visitor.content(), "links leave the prefix"
+                assert name != "Report" or visitor.frames, "no preview is shown"  # it was fetched under the prefix
     with tally.case("an upload of 3 MB through the proxy"):
         async with Session(url, "Data", "do=Add data") as visitor:
             large = CSV + "".join(f"2014-01-{1 + n % 28:02},A{n},B,talks,1\n" for n in range(120_000))

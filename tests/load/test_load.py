@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from scripts.serve import Server
 from tests.fuzz.upload import upload_campaign
+from tests.load.client import Session, run_alone
 from tests.load.defaults import defaults_campaign
 from tests.load.isolation import isolation_campaign
+from tests.trained_store import make_home
 
 
 def test_nobody_sees_the_data_of_another(tmp_path):
@@ -17,3 +20,18 @@ def test_spoilt_uploads_are_answered_in_words(tmp_path):
 
 def test_the_server_is_safe_as_it_starts(tmp_path):
     assert defaults_campaign(tmp_path, browser=False).failures == []
+
+
+def test_a_report_is_kept_once_for_all_and_not_sent_with_every_look(tmp_path):
+    home = make_home(tmp_path / "home")
+
+    async def look(url: str) -> None:
+        async with Session(url, "Report") as one, Session(url, "Report") as other:
+            assert b"Largest expected changes" in one.content()
+            assert list(one.frames) == list(other.frames), "every session has a copy of its own"
+            begun = one.received
+            await one.rerun()
+            assert one.received - begun < 100_000, f"{one.received - begun:,} bytes for a look at the same page"
+
+    with Server(home / "data", home / "runs", prefix="lab") as server:
+        run_alone(look(server.url))

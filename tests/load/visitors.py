@@ -16,13 +16,14 @@ from scripts.serve import Server
 from tests.campaign import Tally
 from tests.faults.workers import end_worker, make_home, reach
 from tests.load.client import Session, run_alone
+from tests.training.end_tasks import end_tasks
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.training import jobs
 from trnn_core.training.config import Recipe
 from trnn_core.training.store import RunStore
 
-# Who is where: most look at results, some watch a training (with its update once a second), a few explore the data.
-MIX = ("", "Forecast", "Forecast", "Train", "", "Forecast", "Data", "Train", "", "Forecast")
+# Who is where: most look at results, some watch a training (with its update once a second), a few are on each other page.
+MIX = ("", "Forecast", "Evaluate", "Train", "", "Forecast", "Data", "Explain", "", "Forecast", "Report", "Train", "Forecast")  # fmt: skip
 EVERY = 10.0  # seconds between two actions of one person
 LEFT_ALONE = ("Run", "Data set", "What to do", "Recipe", "Preset", "Show")  # would lead to another page or picture
 
@@ -40,6 +41,7 @@ def busy_server(folder: Path) -> Iterator[tuple[Server, RunStore]]:
             yield server, store
         finally:
             end_worker(store)
+            end_tasks(store)
 
 
 def choices(visitor: Session) -> list[tuple[str, list]]:

@@ -54,6 +54,16 @@ def test_every_question_is_answered_and_warned_about(asked, open_page):
     assert stored_influence(run) is not None and run.verify() == []  # kept with the run, for the report
 
 
+def test_two_people_who_ask_the_same_share_one_answer(asked, open_page):
+    question = {"run": "first", "tab": "Why this forecast"}
+    first = answered(open_page(EXPLAIN, **question))
+    begun = time.monotonic()
+    other = open_page(EXPLAIN, **question)
+    assert time.monotonic() - begun < 2 and not other.exception and text_of(other) == text_of(first)
+    tasks = [t for t in list_tasks(RunStore(asked / "runs"), "explain") if t.arguments["question"] == "attribution"]
+    assert [t.status().state for t in tasks] == ["done"]
+
+
 def test_an_answer_that_takes_long_leaves_the_page_free_and_can_be_stopped(asked, open_page):
     question = {"run": "first", "tab": "Why this forecast"}
     actors = RunStore(asked / "runs").get("first").config["data"]["actors"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 import zipfile
+from pathlib import PurePosixPath
 
 import pytest
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.testing.v1 import AppTest
 
 from trnn_core.training.store import RunStore
@@ -15,10 +18,25 @@ from trnn_core.training.tasks import list_tasks
 REPORT = "pages/6_Report.py"
 
 
-def frame(app: AppTest) -> str:
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """What the page has browsers fetch, by the names in the addresses."""
+    found: dict[str, bytes] = {}
+    keep = MemoryMediaFileStorage.load_and_get_id
+
+    def noted(storage, content, *about) -> str:
+        name = keep(storage, content, *about)
+        found[name] = content
+        return name
+
+    monkeypatch.setattr(MemoryMediaFileStorage, "load_and_get_id", noted)
+    return found
+
+
+def frame(app: AppTest, served: dict[str, bytes]) -> str:
     """The preview: what stands in the page's iframe."""
-    found = [e.proto for e in app.main if getattr(e, "type", "") == "iframe"] or [e.proto for e in app.get("iframe")]
-    return str(found[0])
+    (shown,) = (e.proto for e in app.get("iframe"))
+    return served[PurePosixPath(shown.src).stem].decode()
 
 
 def test_without_a_run_it_says_what_to_do(bare, open_page) -> None:
@@ -27,22 +45,28 @@ def test_without_a_run_it_says_what_to_do(bare, open_page) -> None:
     assert any("train a network" in m.value for m in app.markdown)
 
 
-def test_it_previews_the_report_of_the_run_in_the_link(full, open_page) -> None:
+def test_it_previews_the_report_of_the_run_in_the_link(full, open_page, served) -> None:
     app = open_page(REPORT, run="first")
     assert not app.exception and not app.error
     assert app.selectbox(key="run").value == "first"
     assert any("Simulated data" in m.value for m in app.markdown)
-    preview = frame(app)
+    preview = frame(app, served)
     assert "Largest expected changes" in preview and "First run" in preview
 
 
-def test_sections_left_out_are_left_out_and_limits_stay(full, open_page) -> None:
+def test_the_preview_fetches_the_chart_library_from_beside_it(full, open_page, served) -> None:
+    preview = frame(open_page(REPORT), served)
+    (library,) = re.findall(r'<script src="(\w+)[.\w]*"></script>', preview)
+    assert b"plotly.js v" in served[library][:200] and len(preview) < 1_000_000
+
+
+def test_sections_left_out_are_left_out_and_limits_stay(full, open_page, served) -> None:
     app = open_page(REPORT)
     app.button_group(key="sections").set_value(["question", "changes"])
     app.run()
     assert not app.exception and not app.error
-    preview = frame(app)
-    assert 'id=\\"changes\\"' in preview and 'id=\\"limits\\"' in preview and 'id=\\"training\\"' not in preview
+    preview = frame(app, served)
+    assert 'id="changes"' in preview and 'id="limits"' in preview and 'id="training"' not in preview
 
 
 def test_every_control_explains_itself(full, open_page) -> None:

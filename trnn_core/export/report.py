@@ -24,9 +24,15 @@ from trnn_core.export.material import Material
 from trnn_core.export.sections import write_sections
 
 
-def html_report(material: Material, sections: Sequence[str] | None = None, progress: Progress = silent) -> str:
-    """The report as the text of one HTML file; `sections` chooses among trnn_core.export.sections.SECTIONS."""
-    return render(material, write_sections(material, sections, progress))
+def html_report(
+    material: Material, sections: Sequence[str] | None = None, progress: Progress = silent, library: str = ""
+) -> str:
+    """The report as the text of one HTML file; `sections` chooses among trnn_core.export.sections.SECTIONS.
+
+    library    where a server has the chart library, for a page shown by that server; the file then lacks it, which is
+               most of its bytes
+    """
+    return render(material, write_sections(material, sections, progress), library)
 
 
 def pdf_report(material: Material, sections: Sequence[str] | None = None, progress: Progress = silent) -> bytes:
@@ -38,10 +44,10 @@ def pdf_report(material: Material, sections: Sequence[str] | None = None, progre
     return content
 
 
-def render(material: Material, sections: Sequence[Section]) -> str:
+def render(material: Material, sections: Sequence[Section], library: str = "") -> str:
     template = compile_template("report.html.jinja")
     # Ours, not the reader's data: these three may stand unescaped.
-    plotly, draw = get_plotlyjs(), read_template("draw.js")
+    plotly, draw = "" if library else get_plotlyjs(), read_template("draw.js")
     css = read_template("report.css") + (read_template("simulated.css") if material.simulated else "")
     return template.render(
         title=heading(material),
@@ -50,8 +56,9 @@ def render(material: Material, sections: Sequence[Section]) -> str:
         simulated=material.simulated,
         footer=one_line(material),
         version=__version__,
-        policy=content_policy([plotly, draw], _uses_webgl(sections)),
+        policy=content_policy([text for text in (plotly, draw) if text], _uses_webgl(sections), bool(library)),
         css=Markup(css),
+        library=library,
         plotly=Markup(plotly),
         draw=Markup(draw),
         kind_of=lambda block: type(block).__name__,
@@ -63,10 +70,13 @@ def heading(material: Material) -> str:
     return f"Relations expected for the {material.period} of {material.forecast.dates[0]}"
 
 
-def content_policy(scripts: Sequence[str], webgl: bool = False) -> str:
-    """Only these scripts, by their hashes; no connection anywhere. WebGL charts compile their shaders' glue code."""
+def content_policy(scripts: Sequence[str], webgl: bool = False, served: bool = False) -> str:
+    """Only these scripts, by their hashes, and those of the page's own server where it has one; no connection anywhere.
+
+    WebGL charts compile their shaders' glue code.
+    """
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
-    allowed = " ".join(f"'sha256-{h}'" for h in hashes) + (" 'unsafe-eval'" if webgl else "")
+    allowed = ("'self' " if served else "") + " ".join(f"'sha256-{h}'" for h in hashes) + (" 'unsafe-eval'" if webgl else "")  # fmt: skip
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
 
 
