@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+import ui.everything  # noqa: F401  # first: see there
 from ui.demo import prepare_demo
 from ui.explorer import explorer
 from ui.importer import importer

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import streamlit as st
 
+import ui.everything  # noqa: F401  # first: see there
 from trnn_core.data.series import RelationalSeries
 from trnn_core.training import jobs
 from trnn_core.training.config import Recipe

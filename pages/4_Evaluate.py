@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+import ui.everything  # noqa: F401  # first: see there
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import describe
 from trnn_core.evaluation.results import BacktestResult

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+import ui.everything  # noqa: F401  # first: see there
 from ui.explain import warm_up, warn_not_cause
 from ui.explain_influence import influence_tab
 from ui.explain_shock import shock_tab

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+import ui.everything  # noqa: F401  # first: see there
 from trnn_core.errors import TRNNError
 from trnn_core.export.material import gather
 from trnn_core.export.report import html_report

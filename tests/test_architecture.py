@@ -137,6 +137,22 @@ def test_torch_stays_out_of_a_process_that_imported_all_the_pages_import() -> No
     assert json.loads(done.stdout.splitlines()[-1]) is False
 
 
+def test_pages_import_everything_first_and_nothing_beyond_it() -> None:
+    """Visitors are threads, and two that import for the first time at once can break each other: see ui/everything.py."""
+    ours: set[str] = set()
+    for path in PAGES:
+        found = [t for t, _ in imports(path) if t.split(".")[0] in ("ui", "trnn_core")]
+        assert found[0] == "ui.everything", name(path)
+        ours.update(found)
+    code = (
+        "import json, sys\nimport streamlit, ui.everything\n"
+        f"print(json.dumps([t for t in {sorted(ours)!r} if not {{t, t.rpartition('.')[0]}} & set(sys.modules)]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
 PICKLES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 
 
