@@ -133,15 +133,24 @@ def planted(rows: list[Row]) -> Result:
     return Result("The table itself", words, "plants", Tally(len(tried), green), time.monotonic() - begun)
 
 
-def write_page(results: list[Result], form: str, seconds: float) -> None:
+def write_page(results: list[Result], form: str, seconds: float, page: str, only: bool) -> None:
+    """The whole table; where only some rows were run, these take the place of the older ones, and the page says so."""
     cores, memory = os.cpu_count(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    lines = "\n".join([HEAD, *(line_of(r) for r in results)])
-    failures = [f"- {r.key}: {f.splitlines()[-1][:300]}" for r in results for f in r.tally.failures[:5]]
-    told = "\n\nFailures, the first five of each row:\n\n" + "\n".join(failures) if failures else ""
     made = f"Made by `python scripts/stress.py {form}--write` on {date.today()}, {seconds / 60:.0f} minutes, {cores} cores, {memory:.0f} GB, Python {platform.python_version()}."  # fmt: skip
-    page = PAGE.read_text()
-    head, tail = page.partition(BEGIN)[0], page.partition(END)[2]
-    PAGE.write_text(f"{head}{BEGIN}\n{made}\n\n{lines}{told}\n{END}{tail}")
+    head, _, rest = page.partition(BEGIN)
+    before, _, tail = rest.partition(END)
+    lines = [line_of(r) for r in results]
+    failures = [f"- {r.key}: {f.splitlines()[-1][:300]}" for r in results for f in r.tally.failures[:5]]
+    if only:
+        new, keys = {r.words: line_of(r) for r in results}, [r.key for r in results]
+        old = [line for line in before.splitlines() if line.startswith("| ") and line != HEAD.splitlines()[0]]
+        lines = [new.pop(line.split(" | ")[1], line) for line in old] + list(new.values())
+        kept = [
+            line for line in before.splitlines() if line.startswith("- ") and line[2:].partition(":")[0] not in keys
+        ]
+        failures, made = kept + failures, f"{before.strip().splitlines()[0]} {made}"
+    told = "\n\nFailures, the first five of each row:\n\n" + "\n".join(failures) if failures else ""
+    PAGE.write_text(f"{head}{BEGIN}\n{made}\n\n" + "\n".join([HEAD, *lines]) + f"{told}\n{END}{tail}")
 
 
 def main() -> int:
@@ -152,7 +161,9 @@ def main() -> int:
         "--plant", choices=list(ROWS), help="put this row's planted defect in place; runs that row only"
     )
     parser.add_argument("--plants", action="store_true", help="only the planted defects, all of them")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/reliability.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write the table, or the rows of --only, into docs/reliability.md"
+    )
     args = parser.parse_args()
     chosen = [ROWS[key] for key in (args.plant or args.only or ",".join(ROWS)).split(",")]
     begun = time.monotonic()
@@ -172,8 +183,9 @@ def main() -> int:
             results.append(result)
             results.sort(key=lambda r: [*ROWS, "timed", "rest", "plants"].index(r.key))
             if args.write:
-                write_page(results, form, time.monotonic() - begun)
+                write_page(results, form, time.monotonic() - begun, page, only)
 
+    only, page = bool(args.only), PAGE.read_text()
     form = f"{'--short ' * args.short}{f'--only {args.only} ' if args.only else ''}"
     whole = long and not args.only
     if whole:

@@ -67,6 +67,11 @@ def check_calm(pid: int, seconds: float = 3.0) -> None:
     assert used < IDLE, f"a busy loop: {used:.0%} of a core while there is nothing to do"
 
 
+def worker_waits(worker: WorkerProcess) -> None:
+    """No job is left at work."""
+    until(lambda: not psutil.Process(worker.process.pid).children(), "a job that cannot save must end", 40)
+
+
 def full_disk(folder: Path, series: RelationalSeries, case: int) -> None:
     """The disk fills up while a job is saving; when there is room again it goes on exactly from there."""
     with small_disk(folder / f"full-{case}") as disk:
@@ -83,6 +88,7 @@ def full_disk(folder: Path, series: RelationalSeries, case: int) -> None:
             snapshot, _, problems = newest_good(store.root / "long" / "checkpoints")
             assert snapshot is not None and snapshot.epoch >= 2 + case and not problems, "the checkpoint is lost"
             assert store.get("long").verify() == []
+            worker_waits(worker)  # the one that waits may have been started while the first was ending
             check_calm(worker.process.pid, 8.0)
             assert worker.process.poll() is None, "the worker did not outlive the full disk"
             for hog in ("hog", "hog-2"):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_info
 
 from tests.training.small import SMALL
 from trnn_core.data.series import Provenance, RelationalSeries
@@ -232,6 +233,12 @@ def test_counts_are_needed_for_count_likelihoods(small_series):
 
 def test_training_leaves_threads_and_random_numbers_as_they_were(small_series):
     torch.manual_seed(11)
-    before, threads = torch.random.get_rng_state(), torch.get_num_threads()
-    fit(small_series, SMALL.changed(**{"train.epochs": 1}))
-    assert torch.equal(before, torch.random.get_rng_state()) and torch.get_num_threads() == threads
+    before, threads = torch.random.get_rng_state(), n_threads()
+    within = []
+    fit(small_series, SMALL.changed(**{"train.epochs": 1}), listeners=[lambda event: within.append(n_threads())])
+    assert torch.equal(before, torch.random.get_rng_state()) and n_threads() == threads
+    assert within and all(set(found) == {1} for found in within), "as many as the recipe says, torch's and NumPy's"
+
+
+def n_threads() -> list[int]:
+    return [torch.get_num_threads(), *(i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas")]

@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 def side_by_side(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
     """work(part) for each part, in the order of the parts."""
     first, *others = parts
-    with _no_threads_within():
+    with n_threads(1):
         if not others:
             return [work(first)]
         mode = torch.is_grad_enabled()
@@ -38,11 +38,12 @@ def _with_gradients(mode: bool, work: Callable[[Part], Result], part: Part) -> R
 
 
 @contextmanager
-def _no_threads_within() -> Iterator[None]:
+def n_threads(n: int) -> Iterator[None]:
+    """At most so many threads within one operation, torch's or NumPy's; as before afterwards."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(n)
     try:
-        with _libraries().limit(limits=1, user_api="blas"):
+        with _libraries().limit(limits=n, user_api="blas"):
             yield
     finally:
         torch.set_num_threads(before)

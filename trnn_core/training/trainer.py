@@ -14,6 +14,7 @@ import torch
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.models.network import TensorNetwork
+from trnn_core.models.threads import n_threads
 from trnn_core.training.checkpoints import Arrays, Snapshot
 from trnn_core.training.config import Recipe, TrainConfig
 from trnn_core.training.distributed import Group, Job, current, leave
@@ -133,16 +134,17 @@ def surroundings(config: TrainConfig) -> Iterator[None]:
     Numbers too small for a full mantissa count as zero meanwhile: a network whose weights a regulariser has driven
     towards zero meets them in every product, and they take ten times as long (Case I after 180 epochs: 30 s instead of 3).
     """
-    threads, on_card = torch.get_num_threads(), device_of(config).type == "cuda"
-    torch.set_num_threads(config.threads)
+    on_card = device_of(config).type == "cuda"
     torch.set_flush_denormal(True)
     try:
-        with torch.random.fork_rng(devices=[torch.cuda.current_device()] if on_card else []):
+        with (
+            n_threads(config.threads),
+            torch.random.fork_rng(devices=[torch.cuda.current_device()] if on_card else []),
+        ):
             torch.manual_seed(config.seed)
             yield
     finally:
         torch.set_flush_denormal(False)
-        torch.set_num_threads(threads)
 
 
 @dataclass

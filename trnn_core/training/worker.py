@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 0.3
 REPAIR_SECONDS = 30.0
 REST_SECONDS = 3.0  # after a turn that failed
+ROOM_BYTES = 65_536  # that must fit on the disk before a job is started
 GRACE_SECONDS = 30.0  # between a request and being told with a signal, and again until being killed
 # A job loads its libraries in some seconds of processor time. OpenBLAS, when it gets no memory, tries again for ever.
 START_SECONDS = 30.0
@@ -141,7 +142,16 @@ class Worker:
                 log.warning("ticket of %s dropped: %s", run_id, e)
                 drop_tickets(self.store, run_id)
 
+    def _check_room(self) -> None:
+        """A job that can save nothing, not even that it failed, would be started again and again."""
+        probe = self.folder / "room"
+        try:
+            probe.write_bytes(bytes(ROOM_BYTES))
+        finally:
+            with_no_error(probe.unlink)
+
     def _spawn(self, run: Run, slot: int) -> subprocess.Popen:
+        self._check_room()
         self._slot(slot).touch()
         command = [sys.executable, "-m", "trnn_core.training.job", str(self.store.root.resolve()), run.run_id, str(self._slot(slot).resolve())]  # fmt: skip
         with (run.folder / "log.txt").open("ab") as output:
