@@ -7,6 +7,7 @@ import re
 from urllib.parse import parse_qs, urlparse
 
 import pandas as pd
+import pytest
 from playwright.sync_api import Page, expect
 
 from scripts.serve import Server
@@ -18,6 +19,7 @@ from trnn_core.training.store import RunStore
 from trnn_core.training.tasks import list_tasks
 
 
+@pytest.mark.slow
 def test_start_watch_stop_go_on_and_come_back(page: Page, server: Server) -> None:
     store = RunStore(server.runs)
     try:

@@ -49,6 +49,7 @@ def lay_beside(page: Page, name: str) -> None:
     option.click()
 
 
+@pytest.mark.slow
 def test_the_scenario_story(page: Page, server: Server) -> None:
     run = RunStore(server.runs).get("first")
     actors = run.config["data"]["actors"]

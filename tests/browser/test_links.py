@@ -47,6 +47,7 @@ def same_elsewhere(chromium: Browser, page: Page, ready: Callable[[Page], None])
         assert second.get_by_text("This link asks for").count() == 0
 
 
+@pytest.mark.slow
 def test_a_forecast_set_up_by_hand_opens_the_same_for_somebody_else(page: Page, chromium: Browser, server: Server) -> None:  # fmt: skip
     run = RunStore(server.runs).get("first")
     actors, past = run.config["data"]["actors"], run.hindcast()

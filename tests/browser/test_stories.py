@@ -214,7 +214,7 @@ def written_at(run: Run, epoch: int) -> float | None:
 
 
 @pytest.mark.parametrize(
-    "size", [(1280, 720), (390, 844), *(pytest.param(s, marks=pytest.mark.slow) for s in [(1440, 900), (1920, 1080)])], ids=str
+    "size", [(390, 844), *(pytest.param(s, marks=pytest.mark.slow) for s in [(1280, 720), (1440, 900), (1920, 1080)])], ids=str
 )  # fmt: skip
 def test_nothing_is_cut_off_or_fetched_from_anywhere_else(page: Page, server: Server, size: tuple[int, int]) -> None:
     hosts: set[str] = set()
