@@ -166,6 +166,7 @@ def test_stop_and_keep_leaves_a_forecast(page: Page, server: Server) -> None:
     assert run.forecast() is not None
 
 
+@pytest.mark.slow
 def test_reload_second_browser_and_killed_server_lose_nothing(page: Page, chromium: Browser, server: Server) -> None:
     run = start_training(page, server, 100_000, "Long lived")
     until(lambda: run.status().epoch >= 1)
