@@ -8,7 +8,6 @@ duration/seconds.json beside this file; `run.py --page-only` puts it into docs/r
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -20,13 +19,11 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from run import DURATION, ROOT, SERIES, commit, machine  # noqa: E402
+from run import DURATION, ROOT, SERIES, commit, data_parser, machine  # noqa: E402
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    shared = Path(os.environ.get("TRNN_SHARED", ROOT.parent / "shared"))
-    parser.add_argument("--data", type=Path, default=shared / "data")
+    parser = data_parser(__doc__)
     parser.add_argument("--threads", default="1,2")
     args = parser.parse_args()
     seconds = {n: train(args.data / f"{SERIES[0]}.npz", n) for n in args.threads.split(",")}

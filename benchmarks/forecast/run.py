@@ -56,10 +56,16 @@ COLUMNS = {
 }  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def data_parser(words: str | None) -> argparse.ArgumentParser:
+    """The options of every command here: where the series are, and what the command says of itself."""
+    parser = argparse.ArgumentParser(description=words, formatter_class=argparse.RawDescriptionHelpFormatter)
     shared = Path(os.environ.get("TRNN_SHARED", ROOT.parent / "shared"))
     parser.add_argument("--data", type=Path, default=shared / "data")
+    return parser
+
+
+def main() -> None:
+    parser = data_parser(__doc__)
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--series", default=",".join(SERIES), help="some of the series only")
     parser.add_argument("--workers", type=int, default=2)

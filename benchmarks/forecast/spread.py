@@ -9,8 +9,6 @@ after it. Writes spread.csv beside this file; `run.py --page-only` puts it into 
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from pathlib import Path
 
@@ -20,7 +18,7 @@ import pandas as pd
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from run import PARTS, ROOT, SERIES, SPREAD  # noqa: E402
+from run import PARTS, SERIES, SPREAD, data_parser  # noqa: E402
 
 from trnn_core.data.readers.npz import read_npz  # noqa: E402
 from trnn_core.evaluation.forecasters import create  # noqa: E402
@@ -28,9 +26,7 @@ from trnn_core.evaluation.protocol import Protocol  # noqa: E402
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    shared = Path(os.environ.get("TRNN_SHARED", ROOT.parent / "shared"))
-    parser.add_argument("--data", type=Path, default=shared / "data")
+    parser = data_parser(__doc__)
     args = parser.parse_args()
     models, horizon = PARTS["steps"]
     rows: list[dict[str, object]] = []

@@ -12,7 +12,6 @@ build/variants for the code that made them.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -25,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT), str(HERE)]
 
-from run import stored  # noqa: E402
+from run import data_parser, stored  # noqa: E402
 
 from trnn_core.data.readers.npz import read_npz  # noqa: E402
 from trnn_core.data.series import Provenance, RelationalSeries  # noqa: E402
@@ -41,9 +40,7 @@ Change = Callable[[RelationalSeries], RelationalSeries]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    shared = Path(os.environ.get("TRNN_SHARED", ROOT.parent / "shared"))
-    parser.add_argument("--data", type=Path, default=shared / "data")
+    parser = data_parser(__doc__)
     parser.add_argument("--block", choices=("validation", "test"), default="validation")
     parser.add_argument("--only", default=",".join(VARIANTS))
     parser.add_argument("--workers", type=int, default=1)
