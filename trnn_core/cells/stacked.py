@@ -62,9 +62,7 @@ class Layout:
 class Product(NamedTuple):
     """The memory of one mode product, seen in two ways."""
 
-    result: (
-        Array  # as it is computed: (G k_1, m_2 ... n m_D) behind the first factor, (G, L, k_d, m ...) behind another
-    )
+    result: Array  # as it is computed: (G k_1, m_2 ... n m_D) behind the first factor, else (G, L, k_d, m ...)
     operand: Array  # as the next factor reads it: (G, L k_d, m, ...), or (G, L, k_d n, m_D) for the last
 
 
@@ -133,7 +131,7 @@ class StackedTucker:
         return native(self._factors[0].new_empty(shape))
 
     def zero_grads(self) -> None:
-        self._grads = [0.0] * len(self._factors)  # sums over gates and leading indices still to be made
+        self._grads = [0.0] * len(self._factors)  # with the leading indices L still to be summed over
 
     @quiet
     def pull_back_to_first(self, grad: Tensor, x: Tensor, step: int | None = None) -> Array:
