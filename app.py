@@ -36,7 +36,8 @@ def main() -> None:
 
 
 def first_whole(runs: list[Run]) -> tuple[Run, RunForecast, RelationalSeries] | None:
-    """The run in the link, else the newest one with a forecast; a damaged or unfinished one does not hide the others."""
+    """The run in the link, else the newest one with a forecast; a damaged or unfinished one does not hide the
+    others."""
     judge("run", [run.run_id for run in runs], "Run")
     asked = st.query_params.get("run")
     for run in sorted(runs, key=lambda run: run.run_id != asked):
@@ -54,7 +55,12 @@ def headline(run: Run, forecast: RunForecast, series: RelationalSeries) -> None:
     with picture:
         action = pick_action(forecast.actions)
         drawn = Picture(forecast, series, action=forecast.actions.index(action), options=Options(top=40))
-        show(drawn.figure(dark=is_dark(), height=600), "home-network", f"Network of expected {action} between countries", file="forecast-network")  # fmt: skip
+        show(
+            drawn.figure(dark=is_dark(), height=600),
+            "home-network",
+            f"Network of expected {action} between countries",
+            file="forecast-network",
+        )
     with words:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"#### Next {series.period}")
@@ -66,7 +72,9 @@ def headline(run: Run, forecast: RunForecast, series: RelationalSeries) -> None:
             show_scores(scores, forecast.level, narrow=True)
         st.caption(trust(scores, forecast.level, series.period))
         next_steps(run)
-        st.markdown(f"Data set in hand: **{escape(series.source.title)}**, {about_series(series)}; run **{escape(run.name)}**.")  # fmt: skip
+        st.markdown(
+            f"Data set in hand: **{escape(series.source.title)}**, {about_series(series)}; run **{escape(run.name)}**."
+        )
 
 
 def welcome() -> None:
@@ -88,7 +96,13 @@ def welcome() -> None:
 def first_steps() -> None:
     """With no data at all there is one thing to do; what follows is told, not offered."""
     with st.container(border=True):
-        st.page_link("pages/1_Data.py", label="**Bring your data**: event files or a table", icon=":material/upload_file:", width="stretch", query_params={"do": "Add data"})  # fmt: skip
+        st.page_link(
+            "pages/1_Data.py",
+            label="**Bring your data**: event files or a table",
+            icon=":material/upload_file:",
+            width="stretch",
+            query_params={"do": "Add data"},
+        )
     st.markdown("Then train a network on it, watching it learn, and explore its forecast: who, to whom, how sure.")
 
 
@@ -96,12 +110,28 @@ def next_steps(run: Run | None = None) -> None:
     """Three large ones; the second line of the first is for one's own data."""
     with st.container(border=True, horizontal=True):
         st.page_link("pages/1_Data.py", label="**Look at the data**", icon=":material/table_chart:")
-        st.page_link("pages/1_Data.py", label="or **bring your own**", icon=":material/upload_file:", query_params={"do": "Add data"})  # fmt: skip
+        st.page_link(
+            "pages/1_Data.py",
+            label="or **bring your own**",
+            icon=":material/upload_file:",
+            query_params={"do": "Add data"},
+        )
     with st.container(border=True):
-        st.page_link("pages/2_Train.py", label="**Train a network** on it, watching it learn", icon=":material/model_training:", width="stretch")  # fmt: skip
+        st.page_link(
+            "pages/2_Train.py",
+            label="**Train a network** on it, watching it learn",
+            icon=":material/model_training:",
+            width="stretch",
+        )
     with st.container(border=True):
         asked = {"run": run.run_id} if run is not None else None
-        st.page_link("pages/3_Forecast.py", label="**Explore the forecast**: who, to whom, how sure", icon=":material/hub:", width="stretch", query_params=asked)  # fmt: skip
+        st.page_link(
+            "pages/3_Forecast.py",
+            label="**Explore the forecast**: who, to whom, how sure",
+            icon=":material/hub:",
+            width="stretch",
+            query_params=asked,
+        )
 
 
 with page("Home"):

@@ -18,7 +18,14 @@ def main() -> None:
     prepare_demo()
     names = data_sets()
     tasks = ("Explore", "Add data")
-    chosen = segments("What to do", tasks, "do", "Look at a saved set, or bring your own.", default=tasks[0 if names else 1], hidden=True)  # fmt: skip
+    chosen = segments(
+        "What to do",
+        tasks,
+        "do",
+        "Look at a saved set, or bring your own.",
+        default=tasks[0 if names else 1],
+        hidden=True,
+    )
     if chosen == "Add data" or not names:
         if not names:
             st.info("There is no data set yet. Add one here; it is then saved for all pages.", icon=":material/info:")
@@ -31,7 +38,12 @@ def main() -> None:
     with about:
         simulated_badge(series.source.simulated)
         st.markdown(f"**{escape(series.source.title)}**: {about_series(series)}")
-    on.page_link("pages/2_Train.py", label="Train a network on this set", icon=":material/model_training:", query_params={"data": name})  # fmt: skip
+    on.page_link(
+        "pages/2_Train.py",
+        label="Train a network on this set",
+        icon=":material/model_training:",
+        query_params={"data": name},
+    )
     explorer(series)
 
 

@@ -27,7 +27,11 @@ def main() -> None:
     prepare_demo()
     names = data_sets()
     if not names:
-        empty("There is no data set to learn from yet.", "Add one; then choose a preset here, start, and watch the network learn.", ADD)  # fmt: skip
+        empty(
+            "There is no data set to learn from yet.",
+            "Add one; then choose a preset here, start, and watch the network learn.",
+            ADD,
+        )
     runs = run_store().runs()
     settings, live = st.columns([2, 3], gap="large")
     with settings:
@@ -40,9 +44,21 @@ def main() -> None:
         recipe = change(begin, prefix)
         with action:
             size_of(recipe, series, runs)
-            label = st.text_input("Name of the run", placeholder="name of the run (preset, data and time if empty)", key="run_name", max_chars=80, label_visibility="collapsed", help="To find it again.")  # fmt: skip
+            label = st.text_input(
+                "Name of the run",
+                placeholder="name of the run (preset, data and time if empty)",
+                key="run_name",
+                max_chars=80,
+                label_visibility="collapsed",
+                help="To find it again.",
+            )
             with st.container(horizontal=True):
-                if st.button("Start training", type="primary", icon=":material/play_arrow:", help="Queues the run; it goes on when you close the page."):  # fmt: skip
+                if st.button(
+                    "Start training",
+                    type="primary",
+                    icon=":material/play_arrow:",
+                    help="Queues the run; it goes on when you close the page.",
+                ):
                     start(recipe, series, label)
                 save_recipe(recipe)
     with live:
@@ -75,7 +91,17 @@ def watch(runs: list[Run]) -> None:
             "Log scale", True, key="log_loss", bind="query-params", help="Equal steps are equal ratios of the loss (l)."
         )
         judge("smoothing", is_number(0, 0.95), "Smoothing")
-        smoothing = st.slider("Smoothing", 0.0, 0.95, 0.0, 0.05, key="smoothing", bind="query-params", width=180, help="Average over neighbouring epochs; 0 shows them as they are.")  # fmt: skip
+        smoothing = st.slider(
+            "Smoothing",
+            0.0,
+            0.95,
+            0.0,
+            0.05,
+            key="smoothing",
+            bind="query-params",
+            width=180,
+            help="Average over neighbouring epochs; 0 shows them as they are.",
+        )
         others = pick_others(by_id, chosen)
     live_panel(chosen, others, log=log, smoothing=smoothing)
     queue(by_id)
@@ -88,7 +114,15 @@ def pick_others(by_id: dict[str, Run], chosen: str) -> list[str]:
     if "others" not in st.session_state:
         st.session_state["others"] = [i for i in st.query_params.get_all("others") if i in offered]
     st.session_state["others"] = [i for i in st.session_state["others"] if i in offered]
-    others = st.multiselect("Compare with", offered, format_func=lambda i: by_id[i].name, key="others", placeholder="earlier runs", width=320, help="Validation loss of other runs, dashed, behind that of this one.")  # fmt: skip
+    others = st.multiselect(
+        "Compare with",
+        offered,
+        format_func=lambda i: by_id[i].name,
+        key="others",
+        placeholder="earlier runs",
+        width=320,
+        help="Validation loss of other runs, dashed, behind that of this one.",
+    )
     if st.query_params.get_all("others") != others:
         st.query_params["others"] = others
     return others

@@ -26,13 +26,20 @@ def main() -> None:
             show_notes()
         runs = forecast_runs()
         if not runs:
-            empty("There is no forecast yet: train a network first.", "Here you will see who is expected to do what to whom, as a network, a heatmap or chords, each figure with its interval.", TRAIN)  # fmt: skip
+            empty(
+                "There is no forecast yet: train a network first.",
+                "Here you will see who is expected to do what to whom, as a network, a heatmap or chords, each figure"
+                " with its interval.",
+                TRAIN,
+            )
         run, picture = pick_picture(runs)
         forecast = picture.forecast
         left, right = st.columns([3, 2], gap="medium")
         with left:
             title = f"{picture.options.view} of {picture.show.lower()}, {picture.action_name}"
-            clicked = show(picture.figure(dark=is_dark()), f"forecast-{picture.options.view}", title, clicks=True, file="forecast")  # fmt: skip
+            clicked = show(
+                picture.figure(dark=is_dark()), f"forecast-{picture.options.view}", title, clicks=True, file="forecast"
+            )
         with right:
             follow_click(clicked, forecast.actors)
             dyad_panel(picture)
@@ -43,7 +50,10 @@ def main() -> None:
         scores = scores_of(run)
         if scores is not None:
             show_scores(scores, forecast.level)
-        about = [trust(scores, forecast.level, picture.series.period), *(forecast.meta.get(k, "") for k in ("words", "intervals", "model"))]  # fmt: skip
+        about = [
+            trust(scores, forecast.level, picture.series.period),
+            *(forecast.meta.get(k, "") for k in ("words", "intervals", "model")),
+        ]
         st.caption(" ".join(f"{sentence(s)}." for s in about if s))
 
 

@@ -18,7 +18,9 @@ from ui.links import segments
 from ui.page import ADD, empty, page, simulated_badge
 from ui.words import about_series, escape
 
-VIEWS = dict(zip(views.PARTS, (views.leaderboard, views.over_time, views.where, views.calibration, views.misses), strict=True))  # fmt: skip
+VIEWS = dict(
+    zip(views.PARTS, (views.leaderboard, views.over_time, views.where, views.calibration, views.misses), strict=True)
+)
 
 
 def main() -> None:
@@ -27,7 +29,11 @@ def main() -> None:
     with top:
         subject = pick_subject()
     if subject is None:
-        empty("There is nothing to test yet: add data first, then train a network.", "Here you will see how good its forecasts of past weeks would have been, beside those of simple methods.", ADD)  # fmt: skip
+        empty(
+            "There is nothing to test yet: add data first, then train a network.",
+            "Here you will see how good its forecasts of past weeks would have been, beside those of simple methods.",
+            ADD,
+        )
         return
     with top:
         found, trouble = read_result(subject)
@@ -57,11 +63,21 @@ def show_result(result: BacktestResult) -> None:
     choice = views.pick_choice(result)
     with sentence:
         views.say(result, choice)
-    part = segments("Look at", views.PARTS, "part", "Who was best; when it went wrong; where (actions, countries, pairs); whether the stated uncertainty was true; the largest misses one by one.", hidden=True)  # fmt: skip
+    part = segments(
+        "Look at",
+        views.PARTS,
+        "part",
+        "Who was best; when it went wrong; where (actions, countries, pairs); whether the stated uncertainty was true;"
+        " the largest misses one by one.",
+        hidden=True,
+    )
     VIEWS[part](result, choice)
     with st.expander("The protocol and the models in words", icon=":material/gavel:"):
         st.write(escape(result.words))
-        st.write("Skill is the share of a rival's error that a model saves. p is that of Diebold and Mariano's test with Newey and West's variance and the small-sample correction of Harvey, Leybourne and Newbold.")  # fmt: skip
+        st.write(
+            "Skill is the share of a rival's error that a model saves. p is that of Diebold and Mariano's test with"
+            " Newey and West's variance and the small-sample correction of Harvey, Leybourne and Newbold."
+        )
         st.markdown(
             "\n".join(
                 f"- **{escape(result.label(name))}** (`{name}`): {escape(describe(name, result.period))}"

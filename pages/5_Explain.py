@@ -31,7 +31,11 @@ TAB_HELP = (
 def main() -> None:
     runs = forecast_runs()
     if not runs:
-        empty("There is nothing to explain yet: train a network first.", "Here you will see who moves whom, what a forecast goes by, and what would follow from a change.", TRAIN)  # fmt: skip
+        empty(
+            "There is nothing to explain yet: train a network first.",
+            "Here you will see who moves whom, what a forecast goes by, and what would follow from a change.",
+            TRAIN,
+        )
     where, badge = st.columns([8, 3], vertical_alignment="bottom")
     with where:
         run = pick_run(runs, words="Which trained network is questioned, newest first.")
@@ -39,7 +43,16 @@ def main() -> None:
     series = series_of(run)
     with badge:
         simulated_badge(series.source.simulated)
-    tab = st.segmented_control("Question", list(TABS), default="Influence", required=True, wrap=True, key="tab", bind="query-params", help=TAB_HELP)  # fmt: skip
+    tab = st.segmented_control(
+        "Question",
+        list(TABS),
+        default="Influence",
+        required=True,
+        wrap=True,
+        key="tab",
+        bind="query-params",
+        help=TAB_HELP,
+    )
     TABS[tab or "Influence"](run, series)
     warn_not_cause()
 

@@ -22,7 +22,11 @@ from ui.store import forecast_runs, run_store, series_of
 def main() -> None:
     runs = forecast_runs()
     if not runs:
-        empty("There is nothing to report yet: train a network first.", "Here you will find what a run found as a report, slides, tables and network files to take away.", TRAIN)  # fmt: skip
+        empty(
+            "There is nothing to report yet: train a network first.",
+            "Here you will find what a run found as a report, slides, tables and network files to take away.",
+            TRAIN,
+        )
     options, beside = st.columns([1, 3], gap="medium")
     with options:
         run = pick_run(runs, words="Which run to report, newest first.")
@@ -33,9 +37,15 @@ def main() -> None:
         simulated_badge(forecast.simulated or series_of(run).source.simulated)
         file, store = f"{run.run_id}-{forecast.dates[0]}", run_store()
         save_button(
-            "Report (HTML)", lambda: html_report(gather(run.run_id, store), names).encode(), f"{file}.html", "text/html", "summarize",
-            "One file with interactive charts that opens in any browser, without a network.", type="primary", width="stretch",
-        )  # fmt: skip
+            "Report (HTML)",
+            lambda: html_report(gather(run.run_id, store), names).encode(),
+            f"{file}.html",
+            "text/html",
+            "summarize",
+            "One file with interactive charts that opens in any browser, without a network.",
+            type="primary",
+            width="stretch",
+        )
         make_file(run, names, file)
     with beside:
         preview(run, names)
@@ -46,9 +56,16 @@ def pick_sections() -> list[str]:
     offered = [name for name in SECTIONS if name not in ALWAYS]
     judge("sections", [SECTIONS[name][0] for name in offered], "Section")
     chosen = st.pills(
-        "Sections", offered, selection_mode="multi", default=offered, format_func=lambda name: SECTIONS[name][0], key="sections", bind="query-params", wrap=True,
+        "Sections",
+        offered,
+        selection_mode="multi",
+        default=offered,
+        format_func=lambda name: SECTIONS[name][0],
+        key="sections",
+        bind="query-params",
+        wrap=True,
         help="What the report tells. Its limits and its source, licence and citation are always part of it.",
-    )  # fmt: skip
+    )
     return choose(chosen)
 
 

@@ -73,7 +73,9 @@ def databases(given: Path | None = None) -> dict[str, list[Advisory]]:
         found[given.name] = [a for p in sorted(given.rglob("*.json")) for a in read_osv(p.read_text())]
     elif given is not None:
         with zipfile.ZipFile(given) as archive:
-            found[given.name] = [a for n in archive.namelist() if n.endswith(".json") for a in read_osv(archive.read(n).decode())]  # fmt: skip
+            found[given.name] = [
+                a for n in archive.namelist() if n.endswith(".json") for a in read_osv(archive.read(n).decode())
+            ]
     return found
 
 

@@ -64,7 +64,8 @@ def main() -> int:
     path = installed()
     if path is None:
         sys.stderr.write(
-            "No browser could be installed: install Chromium or Chrome, or name one with TRNN_BROWSER=/path/to/it, and run the command again.\n"
+            "No browser could be installed: install Chromium or Chrome, or name one with TRNN_BROWSER=/path/to/it, and"
+            " run the command again.\n"
         )
         return 1
     sys.stdout.write(f"{path}\n")

@@ -17,8 +17,30 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "licences.md"
 # Licences under which a program may use a package and itself be given away under MIT. LGPL and MPL bind changes to the
 # package itself, which we do not make; the GPL would bind the whole program.
-COMPATIBLE = ("MIT", "BSD", "Apache", "PSF", "Python Software Foundation", "ISC", "HPND", "Historical Permission", "MPL", "Mozilla", "LGPL", "Lesser General", "Unlicense", "Zlib", "0BSD", "CC0", "Public Domain", "Dual License", "CNRI")  # fmt: skip
-FORBIDDEN = re.compile(r"(?<!L)\b(A?GPL)|(?<!Lesser )General Public|SSPL|Commercial|Proprietary|NonCommercial|BY-NC", re.IGNORECASE)  # fmt: skip
+COMPATIBLE = (
+    "MIT",
+    "BSD",
+    "Apache",
+    "PSF",
+    "Python Software Foundation",
+    "ISC",
+    "HPND",
+    "Historical Permission",
+    "MPL",
+    "Mozilla",
+    "LGPL",
+    "Lesser General",
+    "Unlicense",
+    "Zlib",
+    "0BSD",
+    "CC0",
+    "Public Domain",
+    "Dual License",
+    "CNRI",
+)
+FORBIDDEN = re.compile(
+    r"(?<!L)\b(A?GPL)|(?<!Lesser )General Public|SSPL|Commercial|Proprietary|NonCommercial|BY-NC", re.IGNORECASE
+)
 # Programs that only the tests run, that nothing of ours is built on and that are not given away with it: their licence
 # binds those who give them away.
 TEST_TOOLS = {"igraph": "read-back check of exported networks"}
@@ -54,7 +76,11 @@ def licence_of(package: str) -> str:
     fields = dict(about.items())  # type: ignore[attr-defined]
     if fields.get("License-Expression"):
         return str(fields["License-Expression"])
-    classified = [c.rpartition(" :: ")[2] for c in about.get_all("Classifier") or [] if c.startswith("License :: ") and c != "License :: OSI Approved"]  # fmt: skip
+    classified = [
+        c.rpartition(" :: ")[2]
+        for c in about.get_all("Classifier") or []
+        if c.startswith("License :: ") and c != "License :: OSI Approved"
+    ]
     if classified:
         return "; ".join(classified)
     told = str(fields.get("License") or "").strip().splitlines()
@@ -79,19 +105,22 @@ def render(packages: Iterable[tuple[Pinned, str]]) -> str:
     words |= {name: f"for tests only ({what})" for name, what in TEST_TOOLS.items()}
     lines = [f"| {p.name} | {p.version} | {licence} | {words.get(p.name, words[p.part])} |" for p, licence in rows]
     return (
-        "# Licences of what TRNN Studio uses\n\n"
-        "Made by `python scripts/licences.py` from what the installed packages say of themselves. TRNN Studio is under the "
-        "MIT licence; all of these may be used by a program that is; one that only the tests run is under the GPL and is neither built on nor given away. Nothing of them is copied into this repository.\n\n"
-        "| package | version | licence | needed |\n|---|---|---|---|\n" + "\n".join(lines) + "\n"
+        "# Licences of what TRNN Studio uses\n\nMade by `python scripts/licences.py` from what the installed packages"
+        " say of themselves. TRNN Studio is under the MIT licence; all of these may be used by a program that is; one"
+        " that only the tests run is under the GPL and is neither built on nor given away. Nothing of them is copied"
+        " into this repository.\n\n| package | version | licence | needed |\n|---|---|---|---|\n"
+        + "\n".join(lines)
+        + "\n"
     )
 
 
 def incompatible(packages: Iterable[tuple[Pinned, str]]) -> list[str]:
     """What may not be used; a test tool may, as long as only the requirements of the tests name it."""
     return [
-        f"{p.name} {p.version}: {licence}" for p, licence in packages
+        f"{p.name} {p.version}: {licence}"
+        for p, licence in packages
         if not is_compatible(licence) and not (p.name in TEST_TOOLS and p.part == "requirements-dev.txt")
-    ]  # fmt: skip
+    ]
 
 
 def main() -> int:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Self
 
 ROOT = Path(__file__).resolve().parents[1]
-# Every rerun is a thread of its own, and glibc would give each a heap with holes of its own: with two, memory stays level.
+# Every rerun is a thread of its own, and glibc would give each a heap with holes of its own: with two, memory stays
+# level.
 HEAPS = {"MALLOC_ARENA_MAX": "2"}
 
 
@@ -38,9 +39,16 @@ class Server:
     """
 
     def __init__(
-        self, data: Path, runs: Path, wait: float = 60.0, *, prefix: str = "", options: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None, before: Sequence[str] = (),
-    ):  # fmt: skip
+        self,
+        data: Path,
+        runs: Path,
+        wait: float = 60.0,
+        *,
+        prefix: str = "",
+        options: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        before: Sequence[str] = (),
+    ):
         self.data, self.runs, self.wait, self.prefix = data, runs, wait, prefix
         self.before = before
         self.options = [*options, *(["--server.baseUrlPath", prefix] if prefix else [])]
@@ -55,9 +63,25 @@ class Server:
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            [*self.before, sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), "--server.headless", "true", *self.options],
-            cwd=ROOT, env=HEAPS | os.environ | self.environment, stdout=self.output, stderr=self.output, start_new_session=True,
-        )  # fmt: skip
+            [
+                *self.before,
+                sys.executable,
+                "-m",
+                "streamlit",
+                "run",
+                "app.py",
+                "--server.port",
+                str(self.port),
+                "--server.headless",
+                "true",
+                *self.options,
+            ],
+            cwd=ROOT,
+            env=HEAPS | os.environ | self.environment,
+            stdout=self.output,
+            stderr=self.output,
+            start_new_session=True,
+        )
         deadline = time.monotonic() + self.wait
         while time.monotonic() < deadline and self.process.poll() is None:
             try:

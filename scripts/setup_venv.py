@@ -27,7 +27,10 @@ LOG = ROOT / ".setup.log"
 # What pip says -> what the user is told to do.
 REASONS = [
     (
-        r"NewConnectionError|NameResolution|Max retries|Network is unreachable|ConnectTimeout|ProxyError|Connection refused|from versions: none",
+        (
+            r"NewConnectionError|NameResolution|Max retries|Network is unreachable|ConnectTimeout|ProxyError|Connection"
+            r" refused|from versions: none"
+        ),
         "the package index could not be reached: check the network (or your proxy) and run the command again",
     ),
     (r"No space left on device", "the disk is full: free about 4 GB and run the command again"),

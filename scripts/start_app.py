@@ -54,7 +54,8 @@ def choose_port(wanted: str) -> int:
     port = next((p for p in range(FIRST_PORT, FIRST_PORT + TRIES) if is_free(p)), None)
     if port is None:
         raise ValueError(
-            f"Ports {FIRST_PORT} to {FIRST_PORT + TRIES - 1} are all taken: stop an older dashboard, or choose a port with 'make app PORT=8600'."
+            f"Ports {FIRST_PORT} to {FIRST_PORT + TRIES - 1} are all taken: stop an older dashboard, or choose a port"
+            " with 'make app PORT=8600'."
         )
     if port != FIRST_PORT:
         sys.stdout.write(f"Port {FIRST_PORT} is taken, so this dashboard is on http://localhost:{port}\n")

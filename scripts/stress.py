@@ -77,8 +77,12 @@ HEAD = "| | fault or attack | cases tried | failures | figures | time |\n|---|--
 
 
 def run_rows(
-    rows: list[Row], long: bool, plant: bool, done: Callable[[Result], None] = lambda result: None, more: Sequence[Callable[[], None]] = ()
-) -> list[Result]:  # fmt: skip
+    rows: list[Row],
+    long: bool,
+    plant: bool,
+    done: Callable[[Result], None] = lambda result: None,
+    more: Sequence[Callable[[], None]] = (),
+) -> list[Result]:
     """Rows that measure time run alone, then `more` and the others a few at a time, the longest first."""
     results: list[Result] = []
 
@@ -101,7 +105,9 @@ def other_long_tests(key: str, which: str, words: str) -> Result:
     """What the other parts have marked as slow; their own words in the output."""
     begun = time.monotonic()
     command = [sys.executable, "-m", "pytest", "-rfEs", "-m", f"slow and not stress and {which}", "--timeout", "1200"]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
+    )
     tail = done.stdout.strip().splitlines()[-1:] or ["no output"]
     passed = sum(int(n) for n in re.findall(r"(\d+) passed", tail[0]))
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
@@ -123,12 +129,17 @@ def skips(output: str) -> dict[str, str]:
 
 
 def planted(rows: list[Row]) -> Result:
-    """Every row in its short form with its own defect: those that stay green, or are red for another reason, have failed."""
+    """Every row in its short form with its own defect: those that stay green, or are red for another reason, have
+    failed."""
     begun = time.monotonic()
     tell(f"\nWith a planted defect each:\n{HEAD}")
     results = run_rows(rows, long=False, plant=True)
     tried = [r for r in results if not r.tally.skipped]
-    green = [f"{r.key} says nothing of it although {DEFECTS[r.key].words}: {r.tally.failures[:2]}" for r in tried if not complains(r.key, r.tally.failures)]  # fmt: skip
+    green = [
+        f"{r.key} says nothing of it although {DEFECTS[r.key].words}: {r.tally.failures[:2]}"
+        for r in tried
+        if not complains(r.key, r.tally.failures)
+    ]
     words = "planted defects, one per row (each must turn its row red)"
     return Result("The table itself", words, "plants", Tally(len(tried), green), time.monotonic() - begun)
 
@@ -136,7 +147,10 @@ def planted(rows: list[Row]) -> Result:
 def write_page(results: list[Result], form: str, seconds: float, page: str, only: bool) -> None:
     """The whole table; where only some rows were run, these take the place of the older ones, and the page says so."""
     cores, memory = os.cpu_count(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    made = f"Made by `python scripts/stress.py {form}--write` on {date.today()}, {seconds / 60:.0f} minutes, {cores} cores, {memory:.0f} GB, Python {platform.python_version()}."  # fmt: skip
+    made = (
+        f"Made by `python scripts/stress.py {form}--write` on {date.today()}, {seconds / 60:.0f} minutes, {cores}"
+        f" cores, {memory:.0f} GB, Python {platform.python_version()}."
+    )
     head, _, rest = page.partition(BEGIN)
     before, _, tail = rest.partition(END)
     lines = [line_of(r) for r in results]
@@ -197,7 +211,10 @@ def main() -> int:
         tell(line_of(results[-1]))
     for result in results:
         sys.stderr.write("".join(f"{result.key}: {f}\n" for f in result.tally.failures[:10]))
-    tell(f"\n{sum(r.tally.tried for r in results):,} cases, {sum(len(r.tally.failures) for r in results)} failures, {(time.monotonic() - begun) / 60:.1f} minutes.")  # fmt: skip
+    tell(
+        f"\n{sum(r.tally.tried for r in results):,} cases, {sum(len(r.tally.failures) for r in results)} failures,"
+        f" {(time.monotonic() - begun) / 60:.1f} minutes."
+    )
     return int(any(r.red for r in results))
 
 

@@ -51,7 +51,9 @@ class Subject:
         protocol.origins(len(self.series))  # too short a series is told here, not by the task
         if self.run is None:
             run_store().keep_series(self.series)
-        return start_task(run_store(), KIND, self.request(models, protocol).to_arguments(), run_id=self.run_id, means=checked(means))  # fmt: skip
+        return start_task(
+            run_store(), KIND, self.request(models, protocol).to_arguments(), run_id=self.run_id, means=checked(means)
+        )
 
     def tasks(self) -> list[Task]:
         """Backtests of this run, or of these data without a run, newest first."""
@@ -69,10 +71,12 @@ def pick_subject() -> Subject | None:
     if not offered:
         return None
     chosen = pick_held(
-        "What is tested", offered,
-        "A run: its network is trained anew on what was known at the time, beside the simple methods. A data set: simple methods only.",
+        "What is tested",
+        offered,
+        "A run: its network is trained anew on what was known at the time, beside the simple methods. A data set:"
+        " simple methods only.",
         lambda i: runs[i].name if i in runs else f"Data set {i.removeprefix(SET)}, without a run",
-    )  # fmt: skip
+    )
     if chosen in runs:
         return Subject(series_of(runs[chosen]), runs[chosen])
     return Subject(load_set(chosen.removeprefix(SET)))
@@ -80,7 +84,10 @@ def pick_subject() -> Subject | None:
 
 def _readable(run: Run) -> bool:
     try:
-        return run.recipe.model.likelihood != "cross_entropy" and run_store().series_path(run.config["data"]["fingerprint"]).exists()  # fmt: skip
+        return (
+            run.recipe.model.likelihood != "cross_entropy"
+            and run_store().series_path(run.config["data"]["fingerprint"]).exists()
+        )
     except (TRNNError, KeyError, AttributeError):
         return False
 
@@ -94,10 +101,13 @@ def pick_result(subject: Subject) -> BacktestResult | None:
     if not offered:
         return None
     chosen = linked(
-        "Backtest", list(offered), "backtest", next(iter(offered)),
+        "Backtest",
+        list(offered),
+        "backtest",
+        next(iter(offered)),
         "Finished backtests of this run or data set, newest first. They are kept: come back, or send the link.",
         name=offered.__getitem__,
-    )  # fmt: skip
+    )
     if chosen == STORED:
         assert subject.run is not None
         return _stored(str(subject.run.folder), (subject.run.folder / WHOLE).stat().st_mtime_ns, subject.run)

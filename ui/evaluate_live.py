@@ -44,7 +44,15 @@ def _progress(task: Task, status: TaskStatus, period: str) -> None:
     left = f", about {duration(status.eta_seconds)} left" if status.eta_seconds is not None else ""
     st.progress(status.done, f"{percent(status.done)}{left}. {escape(status.message)}")
     asked = (task.folder / "request.json").exists()
-    st.button("Stopping ..." if asked else "Stop", key=f"stop-{task.task_id}", icon=":material/stop:", disabled=asked, on_click=guarded(_stop), args=(task,), help="Ends it; parts that are scored are kept, and starting it again goes on from there.")  # fmt: skip
+    st.button(
+        "Stopping ..." if asked else "Stop",
+        key=f"stop-{task.task_id}",
+        icon=":material/stop:",
+        disabled=asked,
+        on_click=guarded(_stop),
+        args=(task,),
+        help="Ends it; parts that are scored are kept, and starting it again goes on from there.",
+    )
 
 
 def _stop(task: Task) -> None:
@@ -59,10 +67,21 @@ def _last_words(subject: Subject) -> None:
     task = next((t for t in subject.tasks()[:1] if watched in (None, t.task_id)), None)
     if task is None or (status := task.status()).state not in ("failed", "stopped", "interrupted"):
         return
-    words = {"failed": "The last backtest failed", "stopped": "The last backtest was stopped", "interrupted": "The last backtest was interrupted"}  # fmt: skip
+    words = {
+        "failed": "The last backtest failed",
+        "stopped": "The last backtest was stopped",
+        "interrupted": "The last backtest was interrupted",
+    }
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/info: {words[status.state]} at {percent(status.done)}. {escape(status.message)}")
-        st.button("Go on", key=f"again-{task.task_id}", icon=":material/play_arrow:", on_click=guarded(_again), args=(subject, task), help="Start it again; what was scored is not scored again.")  # fmt: skip
+        st.button(
+            "Go on",
+            key=f"again-{task.task_id}",
+            icon=":material/play_arrow:",
+            on_click=guarded(_again),
+            args=(subject, task),
+            help="Start it again; what was scored is not scored again.",
+        )
 
 
 def _again(subject: Subject, task: Task) -> None:

@@ -31,14 +31,18 @@ def first_backtest(subject: Subject) -> None:
             st.warning(f"{e} Add more data on the Data page.", icon=":material/hourglass_empty:")
             return
         st.markdown(
-            f"A backtest goes back in time: it stands at each of the last {n} {period}s in turn, forecasts the next one "
-            f"knowing only what was known then, and compares with what came. Every method gets the same {period}s."
+            f"A backtest goes back in time: it stands at each of the last {n} {period}s in turn, forecasts the next one"
+            f" knowing only what was known then, and compares with what came. Every method gets the same {period}s."
         )
         seconds = estimate_seconds(models, subject.series.shape, protocol, subject.train_seconds)
         st.button(
-            f"Test {words_of(models)} on {n} past {period}s", type="primary", icon=":material/play_arrow:", on_click=guarded(_start),
-            args=(subject, models, protocol, usual_means()), help="Works in the background; it goes on when you close the page, and can be stopped.",
-        )  # fmt: skip
+            f"Test {words_of(models)} on {n} past {period}s",
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=guarded(_start),
+            args=(subject, models, protocol, usual_means()),
+            help="Works in the background; it goes on when you close the page, and can be stopped.",
+        )
         st.caption(f"Takes about {duration(seconds)} on one processor core.")
 
 
@@ -51,7 +55,9 @@ def sensible(subject: Subject) -> list[str]:
 
 def words_of(models: list[str]) -> str:
     simple = sum(m != RUN_NETWORK for m in models)
-    return f"this run's network against {simple} simple methods" if RUN_NETWORK in models else f"{simple} simple methods"  # fmt: skip
+    return (
+        f"this run's network against {simple} simple methods" if RUN_NETWORK in models else f"{simple} simple methods"
+    )
 
 
 def new_backtest(subject: Subject) -> None:
@@ -60,24 +66,71 @@ def new_backtest(subject: Subject) -> None:
     period, n_periods = subject.series.period, len(subject.series)
     each = "\n".join(f"- **{label(m, period)}**: {describe(m, period)}" for m in offered)
     chosen = st.multiselect(
-        "Models", offered, default=[m for m in (RUN_NETWORK, *USUAL) if m in offered], key="new_models", format_func=lambda m: label(m, period),
-        help=f"All are given the same periods. Those scored before under the same protocol are not scored again.\n\n{each}",
-    )  # fmt: skip
+        "Models",
+        offered,
+        default=[m for m in (RUN_NETWORK, *USUAL) if m in offered],
+        key="new_models",
+        format_func=lambda m: label(m, period),
+        help=(
+            "All are given the same periods. Those scored before under the same protocol are not scored"
+            f" again.\n\n{each}"
+        ),
+    )
     a, b, c = st.columns(3)
     most = max(n_periods // 2, 2)
-    n = a.number_input(f"Past {period}s", 2, most, usual_origins(n_periods, most), key="new_origins", help=f"How many {period}s, the last ones, are forecast as if they had not come yet. More give surer figures; 50 or more is good.")  # fmt: skip
-    horizon = b.number_input("Steps ahead", 1, 26, 1, key="new_horizon", help=f"Forecast 1 up to so many {period}s ahead from each {period}.")  # fmt: skip
-    refit = c.number_input("Train again every", 0, most, 0, key="new_refit", help=f"Train every model anew after so many {period}s on all that was known by then; 0 trains once, before the first. Slower, closer to real use.")  # fmt: skip
-    diagonal = st.toggle("Score acts towards oneself", key="new_diagonal", help="Whether a country's acts towards itself (the diagonal of the tensor) count. Usually not.")  # fmt: skip
-    protocol = Protocol(test=n / n_periods, min_origins=int(n), horizon=int(horizon), refit_every=int(refit), diagonal=diagonal)  # fmt: skip
+    n = a.number_input(
+        f"Past {period}s",
+        2,
+        most,
+        usual_origins(n_periods, most),
+        key="new_origins",
+        help=(
+            f"How many {period}s, the last ones, are forecast as if they had not come yet. More give surer figures; 50"
+            " or more is good."
+        ),
+    )
+    horizon = b.number_input(
+        "Steps ahead", 1, 26, 1, key="new_horizon", help=f"Forecast 1 up to so many {period}s ahead from each {period}."
+    )
+    refit = c.number_input(
+        "Train again every",
+        0,
+        most,
+        0,
+        key="new_refit",
+        help=(
+            f"Train every model anew after so many {period}s on all that was known by then; 0 trains once, before the"
+            " first. Slower, closer to real use."
+        ),
+    )
+    diagonal = st.toggle(
+        "Score acts towards oneself",
+        key="new_diagonal",
+        help="Whether a country's acts towards itself (the diagonal of the tensor) count. Usually not.",
+    )
+    protocol = Protocol(
+        test=n / n_periods, min_origins=int(n), horizon=int(horizon), refit_every=int(refit), diagonal=diagonal
+    )
     at_once, where = st.columns([1, 2])
     with at_once:
         workers = pick_workers("new")
     with where:
         cluster = pick_cluster("new")
     if chosen:
-        st.caption(f"Takes about {duration(estimate_seconds(chosen, subject.series.shape, protocol, subject.train_seconds))} on one processor core, less where parts were scored before.")  # fmt: skip
-    st.button("Start backtest", type="primary", icon=":material/play_arrow:", key="start_new", disabled=not chosen, on_click=guarded(_start), args=(subject, chosen, protocol, {"workers": workers, "cluster": cluster}), help="Works in the background; it goes on when you close the page, and can be stopped.")  # fmt: skip
+        st.caption(
+            f"Takes about {duration(estimate_seconds(chosen, subject.series.shape, protocol, subject.train_seconds))}"
+            " on one processor core, less where parts were scored before."
+        )
+    st.button(
+        "Start backtest",
+        type="primary",
+        icon=":material/play_arrow:",
+        key="start_new",
+        disabled=not chosen,
+        on_click=guarded(_start),
+        args=(subject, chosen, protocol, {"workers": workers, "cluster": cluster}),
+        help="Works in the background; it goes on when you close the page, and can be stopped.",
+    )
 
 
 def usual_origins(n_periods: int, most: int) -> int:

@@ -1,4 +1,5 @@
-"""All that the pages need, imported by the first visitor while others wait: every page imports this before anything else.
+"""All that the pages need, imported by the first visitor while others wait: every page imports this before anything
+else.
 
 Each visit is a thread. Two that import parts of one package for the first time in different order would each hold what
 the other waits for; Python then hands out a half-made module, and the pages fail with an ImportError.

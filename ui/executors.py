@@ -16,11 +16,26 @@ def usual_means() -> dict[str, Any]:
 
 
 def pick_workers(prefix: str) -> int:
-    return int(st.number_input("At once", 1, 256, usual_means()["workers"], key=f"{prefix}_workers", help="Processes of this machine. More than there are free processors is not faster."))  # fmt: skip
+    return int(
+        st.number_input(
+            "At once",
+            1,
+            256,
+            usual_means()["workers"],
+            key=f"{prefix}_workers",
+            help="Processes of this machine. More than there are free processors is not faster.",
+        )
+    )
 
 
 def pick_cluster(prefix: str) -> str:
-    return st.text_input("Cluster", usual_means()["cluster"], key=f"{prefix}_cluster", placeholder="tcp://10.0.0.1:8786", help="Address of a Dask scheduler whose workers do the work. Empty: this machine.").strip()  # fmt: skip
+    return st.text_input(
+        "Cluster",
+        usual_means()["cluster"],
+        key=f"{prefix}_cluster",
+        placeholder="tcp://10.0.0.1:8786",
+        help="Address of a Dask scheduler whose workers do the work. Empty: this machine.",
+    ).strip()
 
 
 def checked(means: dict[str, Any]) -> dict[str, Any]:

@@ -40,7 +40,13 @@ def ask(run: Run, question: str, kind: str = "explain", **arguments: Any) -> byt
     asked = f"{run.run_id} {kind} {question} {sorted(arguments.items())}"
     if asked in _stopped():
         st.info("This question was stopped.", icon=":material/stop_circle:")
-        st.button("Ask again", icon=":material/refresh:", on_click=guarded(_stopped().discard), args=(asked,), help="Begins it anew.")  # fmt: skip
+        st.button(
+            "Ask again",
+            icon=":material/refresh:",
+            on_click=guarded(_stopped().discard),
+            args=(asked,),
+            help="Begins it anew.",
+        )
         st.stop()
     task = begin(run, question, kind, **arguments)
     if not wait_for(task):
@@ -65,7 +71,8 @@ def wait_for(task: Task) -> bool:
     while live := task.status().is_live:
         if time.monotonic() > until:
             break
-        # Every bar is also a chance for a click elsewhere to end the wait; 25 a second leave a browser no time for the answer.
+        # Every bar is also a chance for a click elsewhere to end the wait; 25 a second leave a browser no time for
+        # the answer.
         if time.monotonic() - told_at > 0.4:
             bar(box, task.status())
             told_at = time.monotonic()
@@ -93,7 +100,14 @@ def _waiting(task_id: str, asked: str) -> None:
             st.rerun()
         elif status.is_live:
             bar(st.empty(), status)
-            st.button("Stop", key="stop-question", icon=":material/stop:", on_click=guarded(_stop), args=(task, asked), help="Ends it; any other question can be asked meanwhile.")  # fmt: skip
+            st.button(
+                "Stop",
+                key="stop-question",
+                icon=":material/stop:",
+                on_click=guarded(_stop),
+                args=(task, asked),
+                help="Ends it; any other question can be asked meanwhile.",
+            )
         else:
             st.error(status.message, icon=":material/error:")
             if st.button("Ask again", key="ask-again", icon=":material/refresh:", help="Begins it anew."):
@@ -133,7 +147,10 @@ def busiest(series: RelationalSeries) -> tuple[str, str]:
 def same_country(source: str, target: str, series: RelationalSeries) -> bool:
     """Say so, once, where a pair is no pair."""
     if source == target and not series.source.diagonal:
-        st.warning("Sender and receiver are the same country. These data hold only what countries do to each other; choose two.")  # fmt: skip
+        st.warning(
+            "Sender and receiver are the same country. These data hold only what countries do to each other; choose"
+            " two."
+        )
         return True
     return False
 
@@ -143,5 +160,13 @@ def download_table(table: pd.DataFrame, name: str, series: RelationalSeries, key
         return to_csv(table.assign(data="simulated" if series.source.simulated else "observed"))
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        save_button("Table (CSV)", content, f"{name}.csv", "text/csv", "table", "The whole table behind this picture. Opens in Excel, R and Stata.", key=f"save-{key}")  # fmt: skip
+        save_button(
+            "Table (CSV)",
+            content,
+            f"{name}.csv",
+            "text/csv",
+            "table",
+            "The whole table behind this picture. Opens in Excel, R and Stata.",
+            key=f"save-{key}",
+        )
         st.caption("Images: the camera in the corner of each picture.")

@@ -32,35 +32,66 @@ WAYS = ("Hoff's regression", "Mode matrices")
 def influence_tab(run: Run, series: RelationalSeries) -> None:
     if run.recipe.model.network != "tensor":
         st.info(
-            "This run's model shares one set of weights among all pairs of countries, so it knows no ties between particular ones, and there is no influence to read off. "
-            "The other questions work. To see who moves whom, train a tensorial network, for example the preset *quick*.",
+            "This run's model shares one set of weights among all pairs of countries, so it knows no ties between"
+            " particular ones, and there is no influence to read off. The other questions work. To see who moves whom,"
+            " train a tensorial network, for example the preset *quick*.",
             icon=":material/hub:",
-        )  # fmt: skip
+        )
         st.page_link("pages/2_Train.py", label="Train a tensorial network", icon=":material/model_training:")
         return
     found = stored_influence(run)
     if found is None:
         found = InfluenceSet.from_npz(ask(run, "influence", kind="influence"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        part = st.segmented_control(
-            "Influence in", PARTS, default="sender", required=True, format_func=PART_WORDS.__getitem__, key="part", bind="query-params",
-            help="Sending: what one country does moves what another does. Receiving: what is done to one moves what is done to another. Actions: one kind of act leads to another within a pair.",
-        ) or "sender"  # fmt: skip
+        part = (
+            st.segmented_control(
+                "Influence in",
+                PARTS,
+                default="sender",
+                required=True,
+                format_func=PART_WORDS.__getitem__,
+                key="part",
+                bind="query-params",
+                help=(
+                    "Sending: what one country does moves what another does. Receiving: what is done to one moves what"
+                    " is done to another. Actions: one kind of act leads to another within a pair."
+                ),
+            )
+            or "sender"
+        )
         drawn = st.segmented_control(
-            "As", ("Heatmap", "Graph"), default="Heatmap", required=True, key="as", bind="query-params",
-            help="A matrix with who is moved in rows and who moves in columns, or arrows from who moves to who is moved (solid ties only).",
-        )  # fmt: skip
+            "As",
+            ("Heatmap", "Graph"),
+            default="Heatmap",
+            required=True,
+            key="as",
+            bind="query-params",
+            help=(
+                "A matrix with who is moved in rows and who moves in columns, or arrows from who moves to who is moved"
+                " (solid ties only)."
+            ),
+        )
         ways = WAYS if found.modes is not None else WAYS[:1]
         other = st.segmented_control(
-            "Beside it", ways, default=ways[0], required=True, key="beside", bind="query-params",
-            help="Hoff's multilinear regression (B1, B2, B3) fitted on the same weeks, or the network's own mode matrices.",
-        )  # fmt: skip
+            "Beside it",
+            ways,
+            default=ways[0],
+            required=True,
+            key="beside",
+            bind="query-params",
+            help=(
+                "Hoff's multilinear regression (B1, B2, B3) fitted on the same weeks, or the network's own mode"
+                " matrices."
+            ),
+        )
     beside = found.modes if other == "Mode matrices" and found.modes is not None else found.regression
     p = PARTS.index(part)
     left, right = st.columns(2, gap="medium")
     largest = max(largest_of(way.parts()[p]) for way in (found.jacobian, beside))  # one scale for both
     with left:
-        draw(found, found.jacobian, part, series, drawn == "Graph", "The network: its Jacobian", found.solid[p], largest)  # fmt: skip
+        draw(
+            found, found.jacobian, part, series, drawn == "Graph", "The network: its Jacobian", found.solid[p], largest
+        )
     with right:
         draw(found, beside, part, series, drawn == "Graph", str(other), None, largest)
     table = ties(found, part)
@@ -88,8 +119,15 @@ def largest_of(matrix: np.ndarray) -> float:
 
 
 def draw(
-    found: InfluenceSet, which: Influence, part: str, series: RelationalSeries, graph: bool, way: str, solid: np.ndarray | None, largest: float
-) -> None:  # fmt: skip
+    found: InfluenceSet,
+    which: Influence,
+    part: str,
+    series: RelationalSeries,
+    graph: bool,
+    way: str,
+    solid: np.ndarray | None,
+    largest: float,
+) -> None:
     matrix = which.parts()[PARTS.index(part)]
     off = np.where(np.eye(len(matrix), dtype=bool), 0.0, matrix)
     actors = found.actors == series.actors and part != "action"
@@ -99,14 +137,31 @@ def draw(
     if graph and actors:
         shown = off if solid is None else np.where(solid, off, 0.0)
         figure = network(
-            shown.T, names, positions(series, "force"), title, edges=strongest(shown.T, top=40), largest=largest, kind="change", unit="of own continuation",
-            simulated=series.source.simulated, subtitle=f"{way} · the strongest ties, from who moves to who is moved", dark=is_dark(), height=560,
-        )  # fmt: skip
+            shown.T,
+            names,
+            positions(series, "force"),
+            title,
+            edges=strongest(shown.T, top=40),
+            largest=largest,
+            kind="change",
+            unit="of own continuation",
+            simulated=series.source.simulated,
+            subtitle=f"{way} · the strongest ties, from who moves to who is moved",
+            dark=is_dark(),
+            height=560,
+        )
     else:
         figure = influence_matrix(
-            matrix, names, title, solid=solid, order=order(series, "similarity") if actors else None, subtitle=way,
-            largest=largest, simulated=series.source.simulated, dark=is_dark(),
-        )  # fmt: skip
+            matrix,
+            names,
+            title,
+            solid=solid,
+            order=order(series, "similarity") if actors else None,
+            subtitle=way,
+            largest=largest,
+            simulated=series.source.simulated,
+            dark=is_dark(),
+        )
     show(figure, f"influence-{key}", f"{title}, {way}", file=f"influence-{part}-{key}")
 
 
@@ -127,9 +182,14 @@ def check_by_training(run: Run, found: InfluenceSet, part: str) -> None:
     seconds = 3 * run.status().seconds
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button(
-            "Check by training three more", icon=":material/model_training:", key="retrain",
-            help=f"Trains three more networks by the same recipe, each without another third of the weeks, and greys out what does not come back. About {duration(max(seconds, 5.0))}.",
-        ):  # fmt: skip
+            "Check by training three more",
+            icon=":material/model_training:",
+            key="retrain",
+            help=(
+                "Trains three more networks by the same recipe, each without another third of the weeks, and greys out"
+                f" what does not come back. About {duration(max(seconds, 5.0))}."
+            ),
+        ):
             begin(run, "retrain", kind="influence")
             st.rerun()
         st.caption("So far no network was trained again: a tie that looks solid may still depend on this one training.")
@@ -150,7 +210,15 @@ def _at_work(task_id: str) -> None:
                 status.done, f"Checking: {escape(status.message.rstrip('.'))}{left}. The page can be left meanwhile."
             )
             asked = (task.folder / "request.json").exists()
-            st.button("Stopping ..." if asked else "Stop", key="stop-retrain", icon=":material/stop:", disabled=asked, on_click=guarded(_stop), args=(task,), help="Ends the check; nothing of it is kept.")  # fmt: skip
+            st.button(
+                "Stopping ..." if asked else "Stop",
+                key="stop-retrain",
+                icon=":material/stop:",
+                disabled=asked,
+                on_click=guarded(_stop),
+                args=(task,),
+                help="Ends the check; nothing of it is kept.",
+            )
         else:
             st.rerun()
 

@@ -28,22 +28,40 @@ def shock_tab(run: Run, series: RelationalSeries) -> None:
     with what:
         source, target, action = pick_cell(series)
     with much:
-        size = st.number_input("Push, events", min_value=-1000.0, max_value=10_000.0, value=10.0, step=1.0, key="push", bind="query-params", help="Events added to one week of this relation; negative takes them away.")  # fmt: skip
+        size = st.number_input(
+            "Push, events",
+            min_value=-1000.0,
+            max_value=10_000.0,
+            value=10.0,
+            step=1.0,
+            key="push",
+            bind="query-params",
+            help="Events added to one week of this relation; negative takes them away.",
+        )
     if same_country(source, target, series):
         return
     if size == 0:
         st.warning("A push of nothing has no consequences; choose another figure than 0.")
         return
-    found = unpack(Impulse, ask(run, "impulse", source=source, target=target, action=action, size=float(size), horizon=HORIZON))  # fmt: skip
+    found = unpack(
+        Impulse, ask(run, "impulse", source=source, target=target, action=action, size=float(size), horizon=HORIZON)
+    )
     cells = [found.cell, *(c for c in found.strongest(SHOWN + 1) if c != found.cell)][:SHOWN]
     names = [f"{series.actors[i]} → {series.actors[j]}, {series.actions[k]}" for i, j, k in cells]
     bands = [tuple(part[:, i, j, k] for part in (found.mean, found.lower, found.upper)) for i, j, k in cells]
     left, right = st.columns([2, 3], gap="medium")
     with left:
         figure = responses(
-            names, bands, "What answers most", unit=unit_of(series), period=series.period, subtitle=f"a push of {size:+g} to {names[0]}",
-            simulated=series.source.simulated, dark=is_dark(), height=600,
-        )  # fmt: skip
+            names,
+            bands,
+            "What answers most",
+            unit=unit_of(series),
+            period=series.period,
+            subtitle=f"a push of {size:+g} to {names[0]}",
+            simulated=series.source.simulated,
+            dark=is_dark(),
+            height=600,
+        )
         show(figure, "impulse", "Answers of the strongest relations over the following weeks", file="impulse")
         st.caption(escape(say_impulse(found, series.actors, series.actions, series.period)))
     with right:
@@ -52,22 +70,51 @@ def shock_tab(run: Run, series: RelationalSeries) -> None:
 
 
 def spread_map(found: Impulse, series: RelationalSeries) -> None:
-    step = st.slider(f"{series.period.capitalize()}s after the push", 1, len(found.mean), 1, key="after", help="Which week the matrix shows.") - 1  # fmt: skip
+    step = (
+        st.slider(
+            f"{series.period.capitalize()}s after the push",
+            1,
+            len(found.mean),
+            1,
+            key="after",
+            help="Which week the matrix shows.",
+        )
+        - 1
+    )
     matrix = found.mean[step].sum(axis=-1)
     i, j, _ = found.cell
     shown = np.delete(np.abs(matrix).ravel(), i * len(matrix) + j)
     figure = heatmap(
-        matrix, series.actors, f"Where it has spread after {step + 1} {series.period}{'s' if step else ''}", kind="change", unit=unit_of(series), order=order(series, "similarity"),
-        simulated=series.source.simulated, subtitle="all acts together · the colours leave out the pushed relation", dark=is_dark(), largest=max(float(shown.max()), 1e-9),
-    )  # fmt: skip
+        matrix,
+        series.actors,
+        f"Where it has spread after {step + 1} {series.period}{'s' if step else ''}",
+        kind="change",
+        unit=unit_of(series),
+        order=order(series, "similarity"),
+        simulated=series.source.simulated,
+        subtitle="all acts together · the colours leave out the pushed relation",
+        dark=is_dark(),
+        largest=max(float(shown.max()), 1e-9),
+    )
     show(figure, "impulse-map", "Matrix of answers to the push", file="impulse-matrix")
-    share = float(np.abs(matrix[i]).sum() + np.abs(matrix[:, j]).sum() - abs(matrix[i, j])) / max(float(np.abs(matrix).sum()), 1e-12)  # fmt: skip
+    share = float(np.abs(matrix[i]).sum() + np.abs(matrix[:, j]).sum() - abs(matrix[i, j])) / max(
+        float(np.abs(matrix).sum()), 1e-12
+    )
     st.caption(f"{percent(share)} of the answer is in acts by {series.actors[i]} or towards {series.actors[j]}.")
 
 
 def rows_of(found: Impulse, series: RelationalSeries) -> pd.DataFrame:
     rows = [
-        {"source": series.actors[i], "target": series.actors[j], "action": series.actions[k], "ahead": h + 1, "answer": float(found.mean[h, i, j, k]), "lower": float(found.lower[h, i, j, k]), "upper": float(found.upper[h, i, j, k])}
-        for i, j, k in found.strongest(100) for h in range(len(found.mean))
-    ]  # fmt: skip
+        {
+            "source": series.actors[i],
+            "target": series.actors[j],
+            "action": series.actions[k],
+            "ahead": h + 1,
+            "answer": float(found.mean[h, i, j, k]),
+            "lower": float(found.lower[h, i, j, k]),
+            "upper": float(found.upper[h, i, j, k]),
+        }
+        for i, j, k in found.strongest(100)
+        for h in range(len(found.mean))
+    ]
     return pd.DataFrame(rows)

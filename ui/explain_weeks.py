@@ -21,9 +21,16 @@ def weeks_tab(run: Run, series: RelationalSeries) -> None:
     found = unpack(Unusual, ask(run, "unusual"))
     unseen = int(np.argmax(~found.learnt)) if (~found.learnt).any() else None
     figure = surprise_over_time(
-        found.dates, found.surprise, found.flagged.tolist(), found.stretches, THRESHOLD, first_unseen=unseen, period=series.period,
-        simulated=series.source.simulated, dark=is_dark(),
-    )  # fmt: skip
+        found.dates,
+        found.surprise,
+        found.flagged.tolist(),
+        found.stretches,
+        THRESHOLD,
+        first_unseen=unseen,
+        period=series.period,
+        simulated=series.source.simulated,
+        dark=is_dark(),
+    )
     clicked = show(
         figure, "surprise", "Surprise of every week, unusual weeks marked", clicks=True, file="unusual-weeks"
     )
@@ -33,30 +40,53 @@ def weeks_tab(run: Run, series: RelationalSeries) -> None:
     surprise = dict(zip(found.dates, found.surprise, strict=True))
     a, _ = st.columns([1, 2])
     with a:
-        week = linked(series.period.capitalize(), ranked, "week", ranked[0], "Which one to look into, the most unusual first. Or click a dot.", name=lambda d: f"{d} (surprise {surprise[d]:.1f})")  # fmt: skip
+        week = linked(
+            series.period.capitalize(),
+            ranked,
+            "week",
+            ranked[0],
+            "Which one to look into, the most unusual first. Or click a dot.",
+            name=lambda d: f"{d} (surprise {surprise[d]:.1f})",
+        )
     at = found.dates.index(week)
     table = moved(found, at, series.actors, series.actions)
     first = table.iloc[0]
     st.markdown(
         escape(
-            f"In the {series.period} of {week} {first['source']} → {first['target']}, {first['action']} was furthest from what was expected: {first['observed']:.3g} instead of {first['expected']:.3g}."
+            f"In the {series.period} of {week} {first['source']} → {first['target']}, {first['action']} was furthest"
+            f" from what was expected: {first['observed']:.3g} instead of {first['expected']:.3g}."
         )
     )
     number = st.column_config.NumberColumn
     st.dataframe(
-        table, hide_index=True, key="moved",
+        table,
+        hide_index=True,
+        key="moved",
         column_config={
-            "source": "Sender", "target": "Receiver", "action": "Action", "observed": number("Observed", format="%.3g"), "expected": number("Expected", format="%.3g"),
-            "times": number("Times its usual error", format="%+.1f", help="Observed minus expected, on the log scale, over what is usual for this relation. Listed by the size of the error; those at least twice the usual come first."),
+            "source": "Sender",
+            "target": "Receiver",
+            "action": "Action",
+            "observed": number("Observed", format="%.3g"),
+            "expected": number("Expected", format="%.3g"),
+            "times": number(
+                "Times its usual error",
+                format="%+.1f",
+                help=(
+                    "Observed minus expected, on the log scale, over what is usual for this relation. Listed by the"
+                    " size of the error; those at least twice the usual come first."
+                ),
+            ),
         },
-    )  # fmt: skip
+    )
     with st.expander("How surprise is measured"):
         st.markdown(
-            f"Every relation's one-step error (on the log scale, for counts) is divided by its usual error in the 104 {series.period}s before. The mean square over all relations "
-            f"is one figure per {series.period}; *surprise* is how far its logarithm lies above that of the 104 {series.period}s before, in robust standard deviations. "
-            f"{THRESHOLD:g} or more is marked: about one {series.period} in 700 by chance alone. {series.period.capitalize()}s that the network learnt from are compared with each "
-            "other, and so are those it never saw. A surprise says that something was unlike the past, not what it was."
-        )  # fmt: skip
+            "Every relation's one-step error (on the log scale, for counts) is divided by its usual error in the 104"
+            f" {series.period}s before. The mean square over all relations is one figure per {series.period};"
+            f" *surprise* is how far its logarithm lies above that of the 104 {series.period}s before, in robust"
+            f" standard deviations. {THRESHOLD:g} or more is marked: about one {series.period} in 700 by chance alone."
+            f" {series.period.capitalize()}s that the network learnt from are compared with each other, and so are"
+            " those it never saw. A surprise says that something was unlike the past, not what it was."
+        )
     everything = pd.DataFrame({"date": found.dates, "surprise": found.surprise, "learnt": found.learnt})
     download_table(everything, f"unusual-{run.run_id}", series, "weeks")
 

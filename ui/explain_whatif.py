@@ -33,7 +33,16 @@ WAYS = ("Plant a shock", "Edit recent weeks")
 def whatif_tab(run: Run, series: RelationalSeries) -> None:
     begin(run, "ready")  # the forecast's spread is learnt while the form is filled in
     shocks = current(series)
-    way = st.segmented_control("How", WAYS, default=WAYS[0], required=True, key="how", bind="query-params", label_visibility="collapsed", help="Add to one week of a relation, or type other figures over its recent weeks.")  # fmt: skip
+    way = st.segmented_control(
+        "How",
+        WAYS,
+        default=WAYS[0],
+        required=True,
+        key="how",
+        bind="query-params",
+        label_visibility="collapsed",
+        help="Add to one week of a relation, or type other figures over its recent weeks.",
+    )
     if way == WAYS[1]:
         editor(series, shocks, weeks_read(run))
     left, right = st.columns([2, 5], gap="medium")
@@ -61,7 +70,11 @@ def current(series: RelationalSeries) -> list[Shock]:
         parts = text.split("|")
         try:
             source, target, action, how, amount, *date = parts
-            found.append(check_shock(Shock(source, target, action, how, float(amount), date[0] if date and date[0] else None), series))  # fmt: skip
+            found.append(
+                check_shock(
+                    Shock(source, target, action, how, float(amount), date[0] if date and date[0] else None), series
+                )
+            )
         except (ValueError, TRNNError) as e:
             said = str(e) if isinstance(e, TRNNError) else "a change in the link cannot be read"
             st.warning(f"A change was left out: {said}", icon=":material/link_off:")
@@ -69,7 +82,7 @@ def current(series: RelationalSeries) -> list[Shock]:
 
 
 def put(shocks: list[Shock]) -> None:
-    st.query_params["shock"] = [f"{s.source}|{s.target}|{s.action}|{s.how}|{s.amount:g}|{s.date or ''}" for s in shocks]  # fmt: skip
+    st.query_params["shock"] = [f"{s.source}|{s.target}|{s.action}|{s.how}|{s.amount:g}|{s.date or ''}" for s in shocks]
 
 
 def weeks_read(run: Run) -> int:
@@ -94,10 +107,28 @@ def editor(series: RelationalSeries, shocks: list[Shock], n_weeks: int) -> None:
         now = plant(series.values[-len(dates) :], own, series, len(dates))[:, i, j]
         number = st.column_config.NumberColumn
         edited = st.data_editor(
-            pd.DataFrame(now[::-1].T, index=list(series.actions), columns=dates), key=f"edit-{source}-{target}-{own}", width="stretch",
-            column_config={"_index": f"{source} → {target}", **{d: number(d, help=f"{series.period} of {d}; type another figure over it", min_value=0 if series.source.kind == "count" else None) for d in dates}},
-        )  # fmt: skip
-        if st.button("Use these figures", icon=":material/edit_calendar:", type="primary", key="use-edit", help="Forecasts anew as if these weeks had been so; what is left as it was does not count as a change."):  # fmt: skip
+            pd.DataFrame(now[::-1].T, index=list(series.actions), columns=dates),
+            key=f"edit-{source}-{target}-{own}",
+            width="stretch",
+            column_config={
+                "_index": f"{source} → {target}",
+                **{
+                    d: number(
+                        d,
+                        help=f"{series.period} of {d}; type another figure over it",
+                        min_value=0 if series.source.kind == "count" else None,
+                    )
+                    for d in dates
+                },
+            },
+        )
+        if st.button(
+            "Use these figures",
+            icon=":material/edit_calendar:",
+            type="primary",
+            key="use-edit",
+            help="Forecasts anew as if these weeks had been so; what is left as it was does not count as a change.",
+        ):
             kept = [s for s in shocks if s not in own]
             put([*kept, *changes_of(source, target, edited.to_numpy(dtype=float).T[::-1], series)])
             st.rerun()
@@ -107,16 +138,62 @@ def builder(series: RelationalSeries, shocks: list[Shock], n_weeks: int) -> None
     first, second = busiest(series)
     with st.form("change", border=True):
         st.markdown("**Change a recent week**")
-        source = st.selectbox("Who acts", series.actors, index=series.actors.index(first), key="shock-source", help="The sender of the change.")  # fmt: skip
-        target = st.selectbox("Towards whom", series.actors, index=series.actors.index(second), key="shock-target", help="The receiver of the change.")  # fmt: skip
-        action = st.selectbox("Action", [*series.actions, ALL], index=len(series.actions) - 1, key="shock-action", help="The kind of act, or all of them.")  # fmt: skip
+        source = st.selectbox(
+            "Who acts",
+            series.actors,
+            index=series.actors.index(first),
+            key="shock-source",
+            help="The sender of the change.",
+        )
+        target = st.selectbox(
+            "Towards whom",
+            series.actors,
+            index=series.actors.index(second),
+            key="shock-target",
+            help="The receiver of the change.",
+        )
+        action = st.selectbox(
+            "Action",
+            [*series.actions, ALL],
+            index=len(series.actions) - 1,
+            key="shock-action",
+            help="The kind of act, or all of them.",
+        )
         a, b = st.columns(2)
-        amount = a.number_input("How much", min_value=0.0, max_value=1e6, value=20.0, step=1.0, key="shock-amount", help="Number of events; whole ones, for counts.")  # fmt: skip
-        how = b.selectbox("Which is", list(HOW), format_func=HOW_WORDS.__getitem__, key="shock-how", help="More or fewer than there were, set to this figure, or times this figure.")  # fmt: skip
+        amount = a.number_input(
+            "How much",
+            min_value=0.0,
+            max_value=1e6,
+            value=20.0,
+            step=1.0,
+            key="shock-amount",
+            help="Number of events; whole ones, for counts.",
+        )
+        how = b.selectbox(
+            "Which is",
+            list(HOW),
+            format_func=HOW_WORDS.__getitem__,
+            key="shock-how",
+            help="More or fewer than there were, set to this figure, or times this figure.",
+        )
         dates = [str(d) for d in series.dates[-n_weeks:]][::-1]
-        date = st.selectbox(f"In the {series.period} of", dates, format_func=lambda d: f"{d} (the last one known)" if d == dates[0] else d, key="shock-date", help="Which past week is changed. The last one known counts most.")  # fmt: skip
-        if st.form_submit_button("Add this change", icon=":material/add:", type="primary", width="stretch", help="Forecasts anew with this change to the past; several changes add up."):  # fmt: skip
-            new = check_shock(Shock(source, target, action, how, float(amount), None if date == dates[0] else date), series)  # fmt: skip
+        date = st.selectbox(
+            f"In the {series.period} of",
+            dates,
+            format_func=lambda d: f"{d} (the last one known)" if d == dates[0] else d,
+            key="shock-date",
+            help="Which past week is changed. The last one known counts most.",
+        )
+        if st.form_submit_button(
+            "Add this change",
+            icon=":material/add:",
+            type="primary",
+            width="stretch",
+            help="Forecasts anew with this change to the past; several changes add up.",
+        ):
+            new = check_shock(
+                Shock(source, target, action, how, float(amount), None if date == dates[0] else date), series
+            )
             put([*shocks, new])
             st.rerun()
 
@@ -136,10 +213,18 @@ def listed(shocks: list[Shock]) -> None:
 def example(series: RelationalSeries) -> None:
     with st.container(border=True):
         st.markdown("#### What would follow if last week had been different?")
-        st.markdown("Change a recent week on the left: the network then forecasts with and without the change, and the difference is drawn as a network.")  # fmt: skip
+        st.markdown(
+            "Change a recent week on the left: the network then forecasts with and without the change, and the"
+            " difference is drawn as a network."
+        )
         first, second = busiest(series)
         shock = Shock(first, second, series.actions[-1], "+", 20.0)
-        if st.button(f"Try one: {escape(str(shock))}", icon=":material/play_arrow:", key="try", help="Adds this change and shows what follows."):  # fmt: skip
+        if st.button(
+            f"Try one: {escape(str(shock))}",
+            icon=":material/play_arrow:",
+            key="try",
+            help="Adds this change and shows what follows.",
+        ):
             put([shock])
             st.rerun()
 
@@ -147,38 +232,82 @@ def example(series: RelationalSeries) -> None:
 def told(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], key: str = "now") -> None:
     """Difference network, the pair over time, and the largest differences."""
     a, b = st.columns([2, 1], vertical_alignment="bottom")
-    step = a.slider(f"{series.period.capitalize()}s ahead", 1, outcome.horizon, 1, key=f"ahead-{key}", help="How far after the last week known.") - 1  # fmt: skip
-    action = b.selectbox("Acts drawn", [ALL, *series.actions], key=f"acts-{key}", help="All kinds of act added up, or one of them.")  # fmt: skip
+    step = (
+        a.slider(
+            f"{series.period.capitalize()}s ahead",
+            1,
+            outcome.horizon,
+            1,
+            key=f"ahead-{key}",
+            help="How far after the last week known.",
+        )
+        - 1
+    )
+    action = b.selectbox(
+        "Acts drawn", [ALL, *series.actions], key=f"acts-{key}", help="All kinds of act added up, or one of them."
+    )
     difference_network(outcome, series, shocks, step, action)
     st.markdown(escape(say_effect(outcome, series.actors, series.actions, step, series.period, unit_of(series))))
     table = effects(outcome, series.actors, series.actions)
     pair_over_time(outcome, series, table.iloc[0], key)
-    st.dataframe(table[table["date"] == outcome.dates[step]].head(10), hide_index=True, key=f"effects-{key}", column_config=columns())  # fmt: skip
-    st.caption(f"Interval of the difference: {outcome.interval_words}. How wrong the network's idea of the effect may be, it does not say.")  # fmt: skip
+    st.dataframe(
+        table[table["date"] == outcome.dates[step]].head(10),
+        hide_index=True,
+        key=f"effects-{key}",
+        column_config=columns(),
+    )
+    st.caption(
+        f"Interval of the difference: {outcome.interval_words}. How wrong the network's idea of the effect may be, it"
+        " does not say."
+    )
     download_table(table, "scenario", series, f"scenario-{key}")
 
 
-def difference_network(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], step: int, action: str) -> None:  # fmt: skip
+def difference_network(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], step: int, action: str) -> None:
     cells = outcome.difference
     weeks = cells.sum(axis=-1) if action == ALL else cells[..., series.actions.index(action)]
     matrix = np.where(np.abs(weeks[step]) < 0.005, 0.0, weeks[step])
     edges = strongest(matrix, top=40)
     what = "all acts" if action == ALL else action
     figure = network(
-        matrix, series.actors, positions(series, "force"), "What the change makes of the forecast", edges=edges, largest=thickest(weeks, shocks, series), kind="change", unit=unit_of(series),
-        simulated=series.source.simulated, subtitle=f"{series.period} of {outcome.dates[step]} · {what} · orange: more, blue: less than without it",
-        dark=is_dark(), height=520,
-    )  # fmt: skip
-    show(figure, "difference-now", "Network of differences between the forecast with and without the change", file="scenario-difference")  # fmt: skip
+        matrix,
+        series.actors,
+        positions(series, "force"),
+        "What the change makes of the forecast",
+        edges=edges,
+        largest=thickest(weeks, shocks, series),
+        kind="change",
+        unit=unit_of(series),
+        simulated=series.source.simulated,
+        subtitle=f"{series.period} of {outcome.dates[step]} · {what} · orange: more, blue: less than without it",
+        dark=is_dark(),
+        height=520,
+    )
+    show(
+        figure,
+        "difference-now",
+        "Network of differences between the forecast with and without the change",
+        file="scenario-difference",
+    )
 
 
 def pair_over_time(outcome: Outcome, series: RelationalSeries, row, key: str) -> None:
-    i, j, k = series.actors.index(row["source"]), series.actors.index(row["target"]), series.actions.index(row["action"])  # fmt: skip
+    i, j, k = (
+        series.actors.index(row["source"]),
+        series.actors.index(row["target"]),
+        series.actions.index(row["action"]),
+    )
     changed, usual = (tuple(x[:, i, j, k] for x in part) for part in (outcome.changed, outcome.usual))
     figure = with_and_without(
-        outcome.dates, changed, usual, f"{row['source']} → {row['target']}, {row['action']}", unit=unit_of(series), subtitle="expected, with and without the change; shaded: 90\u00a0% intervals",
-        simulated=series.source.simulated, dark=is_dark(),
-    )  # fmt: skip
+        outcome.dates,
+        changed,
+        usual,
+        f"{row['source']} → {row['target']}, {row['action']}",
+        unit=unit_of(series),
+        subtitle="expected, with and without the change; shaded: 90\u00a0% intervals",
+        simulated=series.source.simulated,
+        dark=is_dark(),
+    )
     show(figure, f"pair-{key}", "The relation that changes most, with and without the change", file="scenario-pair")
     last = abs(float(outcome.difference[-1, i, j, k]))
     fades = "has all but faded" if last < 0.1 * abs(float(row["difference"])) else f"is still {last:.2g}"
@@ -187,8 +316,18 @@ def pair_over_time(outcome: Outcome, series: RelationalSeries, row, key: str) ->
 
 def keep(run: Run, shocks: list[Shock], outcome: Outcome) -> None:
     with st.form("keep", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Keep it as", key="scenario-name", placeholder="name of the scenario", max_chars=80, help="Kept with the run: anybody on this server can open, compare and delete it.")  # fmt: skip
-        if st.form_submit_button("Keep with the run", icon=":material/bookmark_add:", help="Saves the changes and both forecasts, to open again or lay beside another."):  # fmt: skip
+        name = st.text_input(
+            "Keep it as",
+            key="scenario-name",
+            placeholder="name of the scenario",
+            max_chars=80,
+            help="Kept with the run: anybody on this server can open, compare and delete it.",
+        )
+        if st.form_submit_button(
+            "Keep with the run",
+            icon=":material/bookmark_add:",
+            help="Saves the changes and both forecasts, to open again or lay beside another.",
+        ):
             kept = save_scenario(run, name or str(shocks[0]), shocks, outcome)
             st.toast(f"Kept: {kept.name}", icon=":material/bookmark_added:")
 
@@ -201,7 +340,13 @@ def open_scenario(scenario: Scenario) -> None:
 def columns() -> dict:
     number = st.column_config.NumberColumn
     return {
-        "date": None, "source": "Sender", "target": "Receiver", "action": "Action",
-        "with": number("With", format="%.3g"), "without": number("Without", format="%.3g"), "difference": number("Difference", format="%+.3g"),
-        "lower": number("From", format="%+.3g", help="Lower end of the 90\u00a0% interval of the difference"), "upper": number("To", format="%+.3g", help="Upper end"),
-    }  # fmt: skip
+        "date": None,
+        "source": "Sender",
+        "target": "Receiver",
+        "action": "Action",
+        "with": number("With", format="%.3g"),
+        "without": number("Without", format="%.3g"),
+        "difference": number("Difference", format="%+.3g"),
+        "lower": number("From", format="%+.3g", help="Lower end of the 90\u00a0% interval of the difference"),
+        "upper": number("To", format="%+.3g", help="Upper end"),
+    }

@@ -49,25 +49,36 @@ def tell(found: Attribution, run: Run, series: RelationalSeries, table) -> None:
     i, j, k = found.cell
     if forecast is not None and found.step <= len(forecast.dates):
         st.caption(
-            f"The Forecast page gives {forecast.mean[found.step - 1, i, j, k]:.3g} for it: the same expectation with the spread of counts around it. "
-            "Here the figure that the network itself works with is taken apart."
-        )  # fmt: skip
+            f"The Forecast page gives {forecast.mean[found.step - 1, i, j, k]:.3g} for it: the same expectation with"
+            " the spread of counts around it. Here the figure that the network itself works with is taken apart."
+        )
     if table.empty:
         st.markdown("Nothing in the recent weeks differed from the usual in a way that counts here.")
         return
-    lines = [f"{n}. {escape(say_driver(row, series.period))}" for n, (_, row) in enumerate(table.head(SHOWN).iterrows(), start=1)]  # fmt: skip
+    lines = [
+        f"{n}. {escape(say_driver(row, series.period))}"
+        for n, (_, row) in enumerate(table.head(SHOWN).iterrows(), start=1)
+    ]
     st.markdown("\n".join(lines))
-    (st.success if found.complete else st.warning)(say_completeness(found), icon=":material/check:" if found.complete else ":material/warning:")  # fmt: skip
+    (st.success if found.complete else st.warning)(
+        say_completeness(found), icon=":material/check:" if found.complete else ":material/warning:"
+    )
 
 
 def weeks(found: Attribution, series: RelationalSeries) -> None:
     total = found.in_events.sum(axis=(1, 2, 3))
     recent = slice(-13, None)
     figure = contributions(
-        list(found.dates[recent])[::-1], total[recent][::-1].tolist(), f"Which {series.period}s", unit=unit_of(series), axis=f"{series.period} (its first day)",
-        subtitle="right: raises the forecast, left: lowers it; newest on top", simulated=series.source.simulated, dark=is_dark(),
+        list(found.dates[recent])[::-1],
+        total[recent][::-1].tolist(),
+        f"Which {series.period}s",
+        unit=unit_of(series),
+        axis=f"{series.period} (its first day)",
+        subtitle="right: raises the forecast, left: lowers it; newest on top",
+        simulated=series.source.simulated,
+        dark=is_dark(),
         height=150 + 20 * len(found.dates[recent]),
-    )  # fmt: skip
+    )
     show(figure, "why-weeks", f"Contribution of each {series.period}", file="why-weeks")
     top = int(np.abs(total).argmax())
     st.caption(f"The {series.period} of {found.dates[top]} counts most.")
@@ -76,9 +87,15 @@ def weeks(found: Attribution, series: RelationalSeries) -> None:
 def by_action(found: Attribution, series: RelationalSeries) -> None:
     total = found.in_events.sum(axis=(0, 1, 2))
     figure = contributions(
-        series.actions, total.tolist(), "Which kinds of act", unit=unit_of(series), axis="kind of act", simulated=series.source.simulated, dark=is_dark(),
+        series.actions,
+        total.tolist(),
+        "Which kinds of act",
+        unit=unit_of(series),
+        axis="kind of act",
+        simulated=series.source.simulated,
+        dark=is_dark(),
         height=140 + 24 * len(series.actions),
-    )  # fmt: skip
+    )
     show(figure, "why-actions", "Contribution of each kind of act", file="why-actions")
     k = int(np.abs(total).argmax())
     st.caption(f"What was done of {series.actions[k]} counts most.")
@@ -88,11 +105,19 @@ def pairs(found: Attribution, series: RelationalSeries) -> None:
     total = found.in_events.sum(axis=(0, 3))
     senders, receivers = np.abs(total).sum(axis=1), np.abs(total).sum(axis=0)
     figure = heatmap(
-        total, series.actors, "Which senders and receivers", kind="change", unit=unit_of(series), order=order(series, "similarity"),
-        simulated=series.source.simulated, subtitle="all weeks and acts · orange raises the forecast, blue lowers it", dark=is_dark(),
+        total,
+        series.actors,
+        "Which senders and receivers",
+        kind="change",
+        unit=unit_of(series),
+        order=order(series, "similarity"),
+        simulated=series.source.simulated,
+        subtitle="all weeks and acts · orange raises the forecast, blue lowers it",
+        dark=is_dark(),
         largest=max(float(np.quantile(np.abs(total), 0.999)), 1e-9),
-    )  # fmt: skip
+    )
     show(figure, "why-pairs", "Contribution of each pair of countries", file="why-pairs")
     st.caption(
-        f"As senders, {series.actors[int(senders.argmax())]} counts most; as receivers, {series.actors[int(receivers.argmax())]}."
+        f"As senders, {series.actors[int(senders.argmax())]} counts most; as receivers,"
+        f" {series.actors[int(receivers.argmax())]}."
     )

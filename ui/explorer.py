@@ -58,11 +58,28 @@ def one_week(series: RelationalSeries, playing: bool) -> None:
         t = pick_week(series, playing)
         with st.container(horizontal=True, vertical_alignment="bottom"):
             action = series.actions.index(pick_action(series.actions))
-            view = segments("View", ("Heatmap", "Network"), "data_view", "A matrix with senders in rows and receivers in columns, or arrows between countries.")  # fmt: skip
+            view = segments(
+                "View",
+                ("Heatmap", "Network"),
+                "data_view",
+                "A matrix with senders in rows and receivers in columns, or arrows between countries.",
+            )
             if view == "Heatmap":
-                by = select("Order", ORDERS, "order", "Countries with like partners side by side; by bloc; the most active first; or by name.", name=ORDER_WORDS.__getitem__)  # fmt: skip
+                by = select(
+                    "Order",
+                    ORDERS,
+                    "order",
+                    "Countries with like partners side by side; by bloc; the most active first; or by name.",
+                    name=ORDER_WORDS.__getitem__,
+                )
             else:
-                by = select("Places", LAYOUTS, "layout", "By ties: close partners stand close. Or on a circle, or where they lie on the map.", name=LAYOUT_WORDS.__getitem__)  # fmt: skip
+                by = select(
+                    "Places",
+                    LAYOUTS,
+                    "layout",
+                    "By ties: close partners stand close. Or on a circle, or where they lie on the map.",
+                    name=LAYOUT_WORDS.__getitem__,
+                )
         left, right = st.columns([1, 1], gap="medium")
         with left:
             clicked = week_picture(series, t, action, view, by)
@@ -79,7 +96,12 @@ def pick_week(series: RelationalSeries, playing: bool) -> int:
     if not begin_with("week", weeks, weeks[-1]) and playing:
         st.session_state["week"] = weeks[(weeks.index(st.session_state["week"]) + 1) % len(weeks)]
     slide, play = st.columns([8, 1], vertical_alignment="bottom")
-    week = slide.select_slider(series.period.capitalize(), weeks, key="week", help=f"Which {series.period} (t) the pictures show, by its first day.")  # fmt: skip
+    week = slide.select_slider(
+        series.period.capitalize(),
+        weeks,
+        key="week",
+        help=f"Which {series.period} (t) the pictures show, by its first day.",
+    )
     play.toggle("Play", key="playing", help="Go on by itself, one step at a time.")
     if st.session_state.get("playing", False) != playing:
         st.rerun()
@@ -92,15 +114,37 @@ def week_picture(series: RelationalSeries, t: int, action: int, view: str, by: s
     matrix = np.asarray(series.values[t, :, :, action], dtype=float)
     title, when = f"Observed {series.actions[action]}", f"{series.period} of {series.dates[t]}"
     kind: Kind = "count" if series.source.kind == "count" else "value"
-    about: dict[str, Any] = {"kind": kind, "unit": unit_of(series), "simulated": series.source.simulated, "dark": is_dark()}  # fmt: skip
+    about: dict[str, Any] = {
+        "kind": kind,
+        "unit": unit_of(series),
+        "simulated": series.source.simulated,
+        "dark": is_dark(),
+    }
     figure: go.Figure
     if view == "Network":
         layout = cast(Layout, by)
         scene = Scene(frame=map_frame(series.actors) if layout == "geography" else None)
-        figure = network(matrix, series.actors, positions(series, layout), title, subtitle=f"{when} · thicker, stronger colour: more", height=620, scene=scene, **about)  # fmt: skip
+        figure = network(
+            matrix,
+            series.actors,
+            positions(series, layout),
+            title,
+            subtitle=f"{when} · thicker, stronger colour: more",
+            height=620,
+            scene=scene,
+            **about,
+        )
     else:
         largest = _largest(series.fingerprint, action, series)
-        figure = heatmap(matrix, series.actors, title, subtitle=f"{when} · stronger colour: more", order=order(series, cast(Order, by)), largest=largest, **about)  # fmt: skip
+        figure = heatmap(
+            matrix,
+            series.actors,
+            title,
+            subtitle=f"{when} · stronger colour: more",
+            order=order(series, cast(Order, by)),
+            largest=largest,
+            **about,
+        )
     return show(figure, f"week-{view}", f"{title}, {when}", clicks=True, file="week")
 
 
@@ -115,11 +159,27 @@ def take_away(series: RelationalSeries, t: int, action: int) -> None:
 
     def graph() -> bytes:
         title = f"Observed {series.actions[action]}, {series.period} of {when}"
-        return to_graphml(to_graph(matrix, series.actors, title=title, simulated=simulated, positions=positions(series, "force")))  # fmt: skip
+        return to_graphml(
+            to_graph(matrix, series.actors, title=title, simulated=simulated, positions=positions(series, "force"))
+        )
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        save_button(f"This {series.period} (CSV)", table, f"observed-{when}.csv", "text/csv", "table_view", "One row per sender, receiver and action.")  # fmt: skip
-        save_button("Network (GraphML)", graph, f"observed-{when}.graphml", "application/xml", "hub", "The action shown, for Gephi, Cytoscape and igraph.")  # fmt: skip
+        save_button(
+            f"This {series.period} (CSV)",
+            table,
+            f"observed-{when}.csv",
+            "text/csv",
+            "table_view",
+            "One row per sender, receiver and action.",
+        )
+        save_button(
+            "Network (GraphML)",
+            graph,
+            f"observed-{when}.graphml",
+            "application/xml",
+            "hub",
+            "The action shown, for Gephi, Cytoscape and igraph.",
+        )
         st.caption("Images: the camera in the corner of each picture.")
 
 
@@ -138,20 +198,53 @@ def figures(series: RelationalSeries) -> None:
     with who:
         table = _active(series.fingerprint, series)
         show(
-            ranking(list(table["actor"]), list(table["sent"]), "Most active senders", unit=unit, axis="sender", simulated=series.source.simulated, dark=is_dark()),
-            "senders", "The most active senders",
-        )  # fmt: skip
+            ranking(
+                list(table["actor"]),
+                list(table["sent"]),
+                "Most active senders",
+                unit=unit,
+                axis="sender",
+                simulated=series.source.simulated,
+                dark=is_dark(),
+            ),
+            "senders",
+            "The most active senders",
+        )
     with whom:
         pairs = _busiest(series.fingerprint, series)
         names = [f"{s} → {t}" for s, t in zip(pairs["source"], pairs["target"], strict=True)]
         show(
-            ranking(names, list(pairs["total"]), "Busiest pairs", unit=unit, axis="sender → receiver", simulated=series.source.simulated, dark=is_dark()),
-            "pairs", "The busiest pairs",
-        )  # fmt: skip
+            ranking(
+                names,
+                list(pairs["total"]),
+                "Busiest pairs",
+                unit=unit,
+                axis="sender → receiver",
+                simulated=series.source.simulated,
+                dark=is_dark(),
+            ),
+            "pairs",
+            "The busiest pairs",
+        )
     with facts:
-        st.metric("Cells that are zero", percent(part["zero"], 1), border=True, help="Of all observed cells between two different countries: how often nothing happened.")  # fmt: skip
-        st.metric("Cells not observed", percent(part["missing"], 1), border=True, help="Missing is not zero: these cells are left out of training and scores.")  # fmt: skip
-        st.metric("Fingerprint", series.fingerprint[:8], border=True, help="The first characters of the SHA-256 of the content; a run remembers it.")  # fmt: skip
+        st.metric(
+            "Cells that are zero",
+            percent(part["zero"], 1),
+            border=True,
+            help="Of all observed cells between two different countries: how often nothing happened.",
+        )
+        st.metric(
+            "Cells not observed",
+            percent(part["missing"], 1),
+            border=True,
+            help="Missing is not zero: these cells are left out of training and scores.",
+        )
+        st.metric(
+            "Fingerprint",
+            series.fingerprint[:8],
+            border=True,
+            help="The first characters of the SHA-256 of the content; a run remembers it.",
+        )
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -179,11 +272,18 @@ def transform_view(series: RelationalSeries) -> None:
     st.subheader("As the network sees it")
     names = sorted(transforms.NAMES, key=lambda n: n != "log1p")
     name = select(
-        "Transform", names, "transform", name=lambda n: f"{n}: {transforms.NAMES[n]}",
+        "Transform",
+        names,
+        "transform",
+        name=lambda n: f"{n}: {transforms.NAMES[n]}",
         words="How values are rescaled before the network reads them. Forecasts are turned back into events.",
-    )  # fmt: skip
+    )
     counts = _transformed(series.fingerprint, name, series)
-    show(before_after(*counts, name, simulated=series.source.simulated, dark=is_dark()), "transform", f"Values before and after {name}")  # fmt: skip
+    show(
+        before_after(*counts, name, simulated=series.source.simulated, dark=is_dark()),
+        "transform",
+        f"Values before and after {name}",
+    )
 
 
 @st.cache_data(max_entries=16, show_spinner="Transforming ...")

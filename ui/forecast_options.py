@@ -45,43 +45,90 @@ def pick_show(past: bool) -> Show:
 
 
 def pick_view() -> View:
-    words = "Arrows between countries; a matrix with senders in rows and receivers in columns; or ribbons inside a circle. Click an arrow or a cell for a pair's history."
+    words = (
+        "Arrows between countries; a matrix with senders in rows and receivers in columns; or ribbons inside a circle."
+        " Click an arrow or a cell for a pair's history."
+    )
     return cast(View, segments("View", VIEWS, "view", words))
 
 
 def pick_options(actors: Sequence[str]) -> Options:
     view = pick_view()
-    with st.popover("Options", icon=":material/tune:", help="Places, order, colours, how many relations, which countries."):  # fmt: skip
+    with st.popover(
+        "Options", icon=":material/tune:", help="Places, order, colours, how many relations, which countries."
+    ):
         layout = select(
-            "Places of the countries", LAYOUTS, "layout", name=LAYOUT_WORDS.__getitem__,
-            words="Network: countries with strong ties stand close to each other; all on a circle; or where they lie on the map, near neighbours a little apart. Places never change from week to week.",
-        )  # fmt: skip
+            "Places of the countries",
+            LAYOUTS,
+            "layout",
+            name=LAYOUT_WORDS.__getitem__,
+            words=(
+                "Network: countries with strong ties stand close to each other; all on a circle; or where they lie on"
+                " the map, near neighbours a little apart. Places never change from week to week."
+            ),
+        )
         order = select(
-            "Order of the rows", ORDERS, "order", name=ORDER_WORDS.__getitem__,
-            words="Heatmap and chord: countries with like partners side by side; by bloc; the most active first; or by name.",
-        )  # fmt: skip
+            "Order of the rows",
+            ORDERS,
+            "order",
+            name=ORDER_WORDS.__getitem__,
+            words=(
+                "Heatmap and chord: countries with like partners side by side; by bloc; the most active first; or by"
+                " name."
+            ),
+        )
         by_bloc = select(
-            "Colours of the countries", COLOURS, "colours",
-            words="Network: blocs are groups of countries that cooperated more with each other than with the rest, over the whole data.",
-        )  # fmt: skip
+            "Colours of the countries",
+            COLOURS,
+            "colours",
+            words=(
+                "Network: blocs are groups of countries that cooperated more with each other than with the rest, over"
+                " the whole data."
+            ),
+        )
         judge("top", is_number(5, 300), "Strongest relations")
         top = st.slider(
-            "Strongest relations shown", 5, 300, 60, 5, key="top", bind="query-params",
+            "Strongest relations shown",
+            5,
+            300,
+            60,
+            5,
+            key="top",
+            bind="query-params",
             help="Network and chord: only so many are drawn, the strongest ones (top k).",
-        )  # fmt: skip
+        )
         judge("least", is_number(0, 1e12), "Smallest figure")
         threshold = st.number_input(
-            "Smallest figure shown", min_value=0.0, value=0.0, step=0.5, key="least", bind="query-params",
+            "Smallest figure shown",
+            min_value=0.0,
+            value=0.0,
+            step=0.5,
+            key="least",
+            bind="query-params",
             help="Network and chord: relations below this figure are left out (threshold).",
-        )  # fmt: skip
-        ego = select("Relations of one country", [ALL, *actors], "ego", "Network and chord: only relations from and to this country (its ego network).")  # fmt: skip
+        )
+        ego = select(
+            "Relations of one country",
+            [ALL, *actors],
+            "ego",
+            "Network and chord: only relations from and to this country (its ego network).",
+        )
         judge("countries", actors, "Country")
         kept = st.multiselect(
-            "Countries", actors, key="countries", bind="query-params", placeholder="all",
+            "Countries",
+            actors,
+            key="countries",
+            bind="query-params",
+            placeholder="all",
             help="Show only these countries and the relations between them.",
-        )  # fmt: skip
+        )
     return Options(
-        view, cast(Layout, layout), cast(Order, order), by_bloc == COLOURS[1], top, threshold or None,
+        view,
+        cast(Layout, layout),
+        cast(Order, order),
+        by_bloc == COLOURS[1],
+        top,
+        threshold or None,
         None if ego == ALL else list(actors).index(ego),
         tuple(i for i, a in enumerate(actors) if a in kept) if kept else None,
-    )  # fmt: skip
+    )

@@ -27,8 +27,11 @@ def changes_table(picture: Picture) -> None:
     forecast, step = picture.forecast, picture.step
     judge("all_actions", ("true", "false"), "All actions")
     everything = st.toggle(
-        "All actions", key="all_actions", bind="query-params", help="Rises and falls of every action (k), not only the one chosen above."
-    )  # fmt: skip
+        "All actions",
+        key="all_actions",
+        bind="query-params",
+        help="Rises and falls of every action (k), not only the one chosen above.",
+    )
     columns = ["source", "target", "action", "change", "last_observed", "forecast", "lower", "upper"]
     columns += ["happened"] if forecast.is_past(step) else []
     sides = st.columns(2, gap="medium")
@@ -39,7 +42,9 @@ def changes_table(picture: Picture) -> None:
             if rows.empty:
                 st.caption("None expected.")
                 continue
-            st.dataframe(rows[columns], hide_index=True, key=f"changes-{falls}", column_config=_columns(picture, everything))  # fmt: skip
+            st.dataframe(
+                rows[columns], hide_index=True, key=f"changes-{falls}", column_config=_columns(picture, everything)
+            )
     if forecast.simulated:
         st.caption("Simulated data: these countries' figures are made up.")
 
@@ -68,14 +73,54 @@ def downloads(picture: Picture) -> None:
         st.markdown("**Take away**")
         for form in FORMATS if has_browser() else ():
             save_button(
-                f"Image ({form.upper()})", partial(image, picture, form), f"{name}.{form}", f"image/{form}+xml" if form == "svg" else "image/png", "image",
+                f"Image ({form.upper()})",
+                partial(image, picture, form),
+                f"{name}.{form}",
+                f"image/{form}+xml" if form == "svg" else "image/png",
+                "image",
                 "The picture above on white ground, 180 mm wide, for papers and slides. Takes a few seconds.",
-            )  # fmt: skip
-        save_button("Data shown (CSV)", lambda: shown_csv(picture), f"{name}.csv", "text/csv", "table_view", "The figures of this picture: one row per sender and receiver, with interval.")  # fmt: skip
-        save_button("This pair (CSV)", lambda: pair_csv(picture, pair), f"pair-{slug('-'.join(forecast.actors[p] for p in pair))}.csv", "text/csv", "timeline", "The history of the pair shown beside the picture, and its forecast.")  # fmt: skip
-        save_button("Whole forecast (CSV)", lambda: to_csv(forecast.table()), f"forecast-{forecast.dates[0]}.csv", "text/csv", "table", "All weeks ahead, one row per week, sender, receiver and action, with intervals. Opens in Excel, R and Stata.")  # fmt: skip
-        save_button("Network (GraphML)", lambda: to_graphml(graph(picture)), f"{name}.graphml", "application/xml", "hub", "The network shown, all relations, for Cytoscape, igraph and Gephi.")  # fmt: skip
-        save_button("Network (GEXF)", lambda: to_gexf(graph(picture)), f"{name}.gexf", "application/xml", "hub", "The network shown, all relations, for Gephi. Week after week with a timeline: page Report.")  # fmt: skip
+            )
+        save_button(
+            "Data shown (CSV)",
+            lambda: shown_csv(picture),
+            f"{name}.csv",
+            "text/csv",
+            "table_view",
+            "The figures of this picture: one row per sender and receiver, with interval.",
+        )
+        save_button(
+            "This pair (CSV)",
+            lambda: pair_csv(picture, pair),
+            f"pair-{slug('-'.join(forecast.actors[p] for p in pair))}.csv",
+            "text/csv",
+            "timeline",
+            "The history of the pair shown beside the picture, and its forecast.",
+        )
+        save_button(
+            "Whole forecast (CSV)",
+            lambda: to_csv(forecast.table()),
+            f"forecast-{forecast.dates[0]}.csv",
+            "text/csv",
+            "table",
+            "All weeks ahead, one row per week, sender, receiver and action, with intervals. Opens in Excel, R and"
+            " Stata.",
+        )
+        save_button(
+            "Network (GraphML)",
+            lambda: to_graphml(graph(picture)),
+            f"{name}.graphml",
+            "application/xml",
+            "hub",
+            "The network shown, all relations, for Cytoscape, igraph and Gephi.",
+        )
+        save_button(
+            "Network (GEXF)",
+            lambda: to_gexf(graph(picture)),
+            f"{name}.gexf",
+            "application/xml",
+            "hub",
+            "The network shown, all relations, for Gephi. Week after week with a timeline: page Report.",
+        )
     if not has_browser():
         st.caption("Images: the camera in the corner of each picture. PNG files need Chromium or Chrome on the server.")
 
@@ -95,8 +140,19 @@ def shown_csv(picture: Picture) -> bytes:
 def pair_csv(picture: Picture, pair: tuple[int, int]) -> bytes:
     """The whole history of one pair, every action, and below it the forecast with its interval."""
     series, f, (i, j) = picture.series, picture.forecast, pair
-    seen = series.select(actors=[series.actors[i], series.actors[j]]) if i != j else series.select(actors=[series.actors[i]])  # fmt: skip
-    past = tidy({"value": np.asarray(seen.values, dtype=float)}, list(seen.dates), seen.actors, seen.actions, simulated=f.simulated, diagonal=i == j)  # fmt: skip
+    seen = (
+        series.select(actors=[series.actors[i], series.actors[j]])
+        if i != j
+        else series.select(actors=[series.actors[i]])
+    )
+    past = tidy(
+        {"value": np.asarray(seen.values, dtype=float)},
+        list(seen.dates),
+        seen.actors,
+        seen.actions,
+        simulated=f.simulated,
+        diagonal=i == j,
+    )
     ahead = f.table().rename(columns={"forecast": "value"})
     table = pd.concat([past.assign(what="observed"), ahead.assign(what="forecast")], ignore_index=True)
     table = table[(table["source"] == f.actors[i]) & (table["target"] == f.actors[j])]
@@ -108,14 +164,21 @@ def graph(picture: Picture):
     at = (picture.step, ..., picture.action)
     extra = {"lower": picture.forecast.lower[at], "upper": picture.forecast.upper[at]}
     return to_graph(
-        picture.matrix(), picture.forecast.actors, title=", ".join(picture.titles()), simulated=picture.forecast.simulated,
-        attributes=extra, positions=positions(picture.series, picture.options.layout),
-    )  # fmt: skip
+        picture.matrix(),
+        picture.forecast.actors,
+        title=", ".join(picture.titles()),
+        simulated=picture.forecast.simulated,
+        attributes=extra,
+        positions=positions(picture.series, picture.options.layout),
+    )
 
 
 def image(picture: Picture, form: Format) -> bytes:
     source = picture.series.source
-    about = f"{', '.join(picture.titles())}. {source.title}{', simulated data' if source.simulated else ''}. Made with TRNN Studio."
+    about = (
+        f"{', '.join(picture.titles())}. {source.title}{', simulated data' if source.simulated else ''}. Made with TRNN"
+        " Studio."
+    )
     return to_images([picture.figure(dark=False)], form, about=about)[0]
 
 

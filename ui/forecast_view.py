@@ -127,9 +127,14 @@ class Picture:
             meaning = "wide at the sender, coloured by it"
         who = "" if options.ego is None else f" of {actors[options.ego]}"
         about: dict[str, Any] = {
-            "edges": edges, "kind": self.kind, "unit": unit_of(self.series), "simulated": self.forecast.simulated, "dark": dark, "height": height,
+            "edges": edges,
+            "kind": self.kind,
+            "unit": unit_of(self.series),
+            "simulated": self.forecast.simulated,
+            "dark": dark,
+            "height": height,
             "subtitle": f"{when} · {len(edges)} strongest relations{who} · {meaning}",
-        }  # fmt: skip
+        }
         if options.view == "Chord":
             return chord(matrix, actors, title, order=order(self.series, options.order), **about)
         frame = map_frame(actors) if options.layout == "geography" else None
@@ -144,9 +149,18 @@ class Picture:
         breaks = [at for at in range(1, len(rows)) if of and of[rows[at]] != of[rows[at - 1]]]
         note = f"{when} · {self.meaning_of_colours()}"
         return heatmap(
-            self.matrix(), self.forecast.actors, title, kind=self.kind, unit=unit_of(self.series), subtitle=note,
-            simulated=self.forecast.simulated, order=rows, dark=dark, details=self._details() if len(rows) <= MANY else None, breaks=breaks,
-        )  # fmt: skip
+            self.matrix(),
+            self.forecast.actors,
+            title,
+            kind=self.kind,
+            unit=unit_of(self.series),
+            subtitle=note,
+            simulated=self.forecast.simulated,
+            order=rows,
+            dark=dark,
+            details=self._details() if len(rows) <= MANY else None,
+            breaks=breaks,
+        )
 
     def meaning_of_colours(self) -> str:
         return MEANINGS[self.show].removeprefix("thicker, ")
@@ -154,7 +168,10 @@ class Picture:
     def _details(self) -> np.ndarray:
         """The interval of each cell, and what happened where it is known."""
         f, at = self.forecast, (self.step, ..., self.action)
-        texts = [f"{percent(f.level)} interval {a:.3g} to {b:.3g}" for a, b in zip(f.lower[at].ravel(), f.upper[at].ravel(), strict=True)]  # fmt: skip
+        texts = [
+            f"{percent(f.level)} interval {a:.3g} to {b:.3g}"
+            for a, b in zip(f.lower[at].ravel(), f.upper[at].ravel(), strict=True)
+        ]
         if f.happened is not None:
             known = f.happened[at].ravel()
             texts = [f"{t}; happened {x:.3g}" if np.isfinite(x) else t for t, x in zip(texts, known, strict=True)]

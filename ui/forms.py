@@ -1,4 +1,5 @@
-"""Widgets for the settings of a recipe, made from the settings themselves: name, bounds and words come from the core."""
+"""Widgets for the settings of a recipe, made from the settings themselves: name, bounds and words come from the
+core."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def widget(section: str, name: str, info: FieldInfo, value: Any, prefix: str) ->
     """The widget of one setting, and what it is set to; kept in the address bar unless it is as it began."""
     label = LABELS.get(name, name.replace("_", " ").capitalize())
     words = HELP.get(name) or sentence(info.description or label)
-    about: dict[str, Any] = {"help": f"{words}.", "key": f"{prefix}.{section}.{name}", "bind": "query-params"}  # fmt: skip
+    about: dict[str, Any] = {"help": f"{words}.", "key": f"{prefix}.{section}.{name}", "bind": "query-params"}
     kind, optional = _kind(info)
     if name == "transform":
         return st.selectbox(
@@ -59,11 +60,19 @@ def shape_widget(values: tuple[int, ...], prefix: str) -> tuple[int, ...]:
     columns = st.columns(3, vertical_alignment="bottom")
     return tuple(
         column.number_input(
-            f"Hidden {word}", 1, 200, size, key=f"{prefix}.hidden.{word}", bind="query-params",
-            help=f"Size of the hidden tensor H_t in the mode of {word}. More can remember more, learns slower and overfits sooner.",
+            f"Hidden {word}",
+            1,
+            200,
+            size,
+            key=f"{prefix}.hidden.{word}",
+            bind="query-params",
+            help=(
+                f"Size of the hidden tensor H_t in the mode of {word}. More can remember more, learns slower and"
+                " overfits sooner."
+            ),
         )
         for column, word, size in zip(columns, words, values, strict=True)
-    )  # fmt: skip
+    )
 
 
 def _number(label: str, kind: type, info: FieldInfo, value: Any, optional: bool, about: dict[str, Any]) -> Any:

@@ -52,7 +52,9 @@ def _text(head: bytes) -> pd.DataFrame:
     separator = "\t" if lines and "\t" in lines[0] else " "
     rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator, quoting=csv.QUOTE_NONE))
     width = max((len(r) for r in rows), default=0)
-    return pd.DataFrame([[cell[:80] for cell in r] + [""] * (width - len(r)) for r in rows], columns=[str(i + 1) for i in range(width)])  # fmt: skip
+    return pd.DataFrame(
+        [[cell[:80] for cell in r] + [""] * (width - len(r)) for r in rows], columns=[str(i + 1) for i in range(width)]
+    )
 
 
 def pick_columns(source: Input, options: ImportOptions) -> dict[str, str]:

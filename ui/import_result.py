@@ -61,14 +61,23 @@ def _show(task_id: str, was_live: bool) -> None:
         if status.is_live:
             left = f", about {duration(status.eta_seconds)} to go" if status.eta_seconds else ""
             st.progress(status.done, f"{escape(status.message) or 'Waiting for its turn'}{left}")
-            st.button("Stop the import", key="stop-import", icon=":material/stop:", on_click=guarded(_stop), args=(task_id,), help="Nothing is kept of it.")  # fmt: skip
+            st.button(
+                "Stop the import",
+                key="stop-import",
+                icon=":material/stop:",
+                on_click=guarded(_stop),
+                args=(task_id,),
+                help="Nothing is kept of it.",
+            )
             return
         if was_live:
             st.rerun()
         if status.state == "done":
             result(task)
         elif status.state == "stopped":
-            st.info("The import was stopped; nothing was kept. Press Import to begin again.", icon=":material/stop_circle:")  # fmt: skip
+            st.info(
+                "The import was stopped; nothing was kept. Press Import to begin again.", icon=":material/stop_circle:"
+            )
         else:
             st.error(status.message, icon=":material/error:")
 
@@ -108,13 +117,28 @@ def reconcile(task: Task, unknown: list[dict]) -> None:
         }
     )
     edited = st.data_editor(
-        table, hide_index=True, disabled=["name", "where", "perhaps"], key=f"reconcile-{task.task_id}",
-        column_config={"name": "Name in the file", "where": "First seen", "perhaps": "Perhaps", "count as": st.column_config.TextColumn("Count as", help="A country, or any name of your own; empty leaves it as it is.")},
-    )  # fmt: skip
+        table,
+        hide_index=True,
+        disabled=["name", "where", "perhaps"],
+        key=f"reconcile-{task.task_id}",
+        column_config={
+            "name": "Name in the file",
+            "where": "First seen",
+            "perhaps": "Perhaps",
+            "count as": st.column_config.TextColumn(
+                "Count as", help="A country, or any name of your own; empty leaves it as it is."
+            ),
+        },
+    )
     decisions = {
         r["name"]: str(r["count as"]).strip() for _, r in edited.iterrows() if str(r["count as"] or "").strip()
     }
-    if st.button("Apply and import again", icon=":material/sync:", disabled=not decisions, help="Remembers the names for later imports too."):  # fmt: skip
+    if st.button(
+        "Apply and import again",
+        icon=":material/sync:",
+        disabled=not decisions,
+        help="Remembers the names for later imports too.",
+    ):
         corrections = add_corrections(data_folder() / "corrections.json", decisions)
         options = ImportOptions(**task.arguments["options"]).model_copy(update={"corrections": corrections})
         begin([Path(f) for f in task.arguments["files"]], task.arguments["format"], options)
@@ -123,8 +147,17 @@ def reconcile(task: Task, unknown: list[dict]) -> None:
 
 def save(series: RelationalSeries) -> None:
     with st.container(horizontal=True):
-        train = st.button("Save and train on it", type="primary", icon=":material/model_training:", help="Saves the set for all pages and goes on to Train.")  # fmt: skip
-        explore = st.button("Save and explore it", icon=":material/table_chart:", help="Saves the set for all pages and shows it week by week.")  # fmt: skip
+        train = st.button(
+            "Save and train on it",
+            type="primary",
+            icon=":material/model_training:",
+            help="Saves the set for all pages and goes on to Train.",
+        )
+        explore = st.button(
+            "Save and explore it",
+            icon=":material/table_chart:",
+            help="Saves the set for all pages and shows it week by week.",
+        )
     if not (train or explore):
         return
     key = f"saved-{series.fingerprint}-{series.source.title}"

@@ -37,7 +37,9 @@ def importer() -> None:
         show_import(task)
     elif not paths:
         st.caption(
-            f"Understood: {'; '.join(FORMATS.values())}; plain, gzip or zip. Files that are too large to upload, or a whole folder of them: put them into the server's folder *{escape(data_folder().name)}*, and they are offered here. Nothing leaves this computer."
+            f"Understood: {'; '.join(FORMATS.values())}; plain, gzip or zip. Files that are too large to upload, or a"
+            f" whole folder of them: put them into the server's folder *{escape(data_folder().name)}*, and they are"
+            " offered here. Nothing leaves this computer."
         )
         st.markdown(
             "A table needs a row per week, sender, receiver and action; its columns may have any names and order:"
@@ -53,9 +55,20 @@ def choose(paths: list[Path]) -> None:
     st.success(f"{', '.join(escape(p.name) for p in paths)}: recognised as {FORMATS[form]}.", icon=":material/check:")
     preview(inputs[0], form, base)
     with st.form("import", border=True):
-        title = st.text_input("Name of the set", Path(paths[0].name.partition(".")[0]).name[:60], key="set_name", max_chars=60, help="Under which it is saved and shown.")  # fmt: skip
+        title = st.text_input(
+            "Name of the set",
+            Path(paths[0].name.partition(".")[0]).name[:60],
+            key="set_name",
+            max_chars=60,
+            help="Under which it is saved and shown.",
+        )
         options = choices(form, inputs[0], base, title)
-        go = st.form_submit_button("Import", type="primary", icon=":material/login:", help="Reads everything in the background and reports what it found; nothing is saved yet.")  # fmt: skip
+        go = st.form_submit_button(
+            "Import",
+            type="primary",
+            icon=":material/login:",
+            help="Reads everything in the background and reports what it found; nothing is saved yet.",
+        )
     if go:
         begin(paths, form, options)
 
@@ -65,7 +78,12 @@ def choices(form: str, source, base: ImportOptions, title: str) -> ImportOptions
     if form == "npz":
         return base.model_copy(update=settings)
     a, b, c = st.columns(3)
-    period = a.selectbox("Period", [AUTO if form == "table" else "week", *(p for p in PERIODS if p != "week" or form == "table")], key="import_period", help="How much time one slice of the data covers.")  # fmt: skip
+    period = a.selectbox(
+        "Period",
+        [AUTO if form == "table" else "week", *(p for p in PERIODS if p != "week" or form == "table")],
+        key="import_period",
+        help="How much time one slice of the data covers.",
+    )
     settings["period"] = None if period == AUTO else period
     settings["week_start"] = b.selectbox(
         "Weeks start on",
@@ -74,16 +92,59 @@ def choices(form: str, source, base: ImportOptions, title: str) -> ImportOptions
         format_func=str.capitalize,
         help="Hoff (2015) and the paper use Thursday.",
     )
-    actors = c.text_input("Countries", "25", key="import_actors", help="25 keeps the 25 most active; or all; or names separated by commas (semicolons where a name has a comma).")  # fmt: skip
+    actors = c.text_input(
+        "Countries",
+        "25",
+        key="import_actors",
+        help="25 keeps the 25 most active; or all; or names separated by commas (semicolons where a name has a comma).",
+    )
     settings["actors"] = actors
     if form in ("icews", "polecat", "gdelt"):
-        settings["actions"] = a.selectbox("Actions", ["quad", "root"], key="import_actions", format_func={"quad": "four: cooperation and conflict, in words and deeds", "root": "all root codes"}.__getitem__, help="How acts are grouped: the third mode of the tensor.")  # fmt: skip
-        settings["value"] = b.selectbox("Count", ["events", "rows"], key="import_value", format_func={"events": "each event once", "rows": "every row"}.__getitem__, help="Whether repeats of the same event in the file count.")  # fmt: skip
+        settings["actions"] = a.selectbox(
+            "Actions",
+            ["quad", "root"],
+            key="import_actions",
+            format_func={
+                "quad": "four: cooperation and conflict, in words and deeds",
+                "root": "all root codes",
+            }.__getitem__,
+            help="How acts are grouped: the third mode of the tensor.",
+        )
+        settings["value"] = b.selectbox(
+            "Count",
+            ["events", "rows"],
+            key="import_value",
+            format_func={"events": "each event once", "rows": "every row"}.__getitem__,
+            help="Whether repeats of the same event in the file count.",
+        )
     if form == "table":
-        value = a.selectbox("Several rows of one cell", [AUTO, "sum", "mean", "rows"], key="import_combine", format_func={AUTO: "refuse them", "sum": "add their values", "mean": "take their mean", "rows": "count the rows"}.__getitem__, help="What to do when date, sender, receiver and action stand in more than one row.")  # fmt: skip
+        value = a.selectbox(
+            "Several rows of one cell",
+            [AUTO, "sum", "mean", "rows"],
+            key="import_combine",
+            format_func={
+                AUTO: "refuse them",
+                "sum": "add their values",
+                "mean": "take their mean",
+                "rows": "count the rows",
+            }.__getitem__,
+            help="What to do when date, sender, receiver and action stand in more than one row.",
+        )
         settings["value"] = None if value == AUTO else value
         settings["columns"] = pick_columns(source, base)
-    settings["gaps"] = (b if form == "table" else c).selectbox("Periods without any row", ["zero", "missing"], key="import_gaps", format_func={"zero": "nothing happened: zero", "missing": "not recorded: missing"}.__getitem__, help="Nothing happened, or nothing was recorded? Missing cells are not learnt from.")  # fmt: skip
-    settings["keep_partial"] = st.toggle("Keep a first and last period that are covered only in part", key="import_partial", help="A week with two recorded days looks quiet without having been so.")  # fmt: skip
-    settings["diagonal"] = st.toggle("Keep what a country does to itself", key="import_diagonal", help="Domestic events, the diagonal of the matrix.")  # fmt: skip
+    settings["gaps"] = (b if form == "table" else c).selectbox(
+        "Periods without any row",
+        ["zero", "missing"],
+        key="import_gaps",
+        format_func={"zero": "nothing happened: zero", "missing": "not recorded: missing"}.__getitem__,
+        help="Nothing happened, or nothing was recorded? Missing cells are not learnt from.",
+    )
+    settings["keep_partial"] = st.toggle(
+        "Keep a first and last period that are covered only in part",
+        key="import_partial",
+        help="A week with two recorded days looks quiet without having been so.",
+    )
+    settings["diagonal"] = st.toggle(
+        "Keep what a country does to itself", key="import_diagonal", help="Domestic events, the diagonal of the matrix."
+    )
     return ImportOptions(**{**base.model_dump(), **settings})

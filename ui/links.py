@@ -23,7 +23,11 @@ def close_link(place: st.delta_generator.DeltaGenerator) -> None:
     notes = st.session_state.get(NOTES) or []
     if notes:
         shown = ", ".join(notes[:4]) + (" and more" if len(notes) > 4 else "")
-        place.warning(f"This link asks for {shown}, which {'is' if len(notes) == 1 else 'are'} not here; the usual choice is shown instead.", icon=":material/link_off:")  # fmt: skip
+        place.warning(
+            f"This link asks for {shown}, which {'is' if len(notes) == 1 else 'are'} not here; the usual choice is"
+            " shown instead.",
+            icon=":material/link_off:",
+        )
     st.session_state[NEW] = False
 
 
@@ -86,9 +90,16 @@ def segments(
     judge(key, options, label)
     first = default or options[0]
     chosen = st.segmented_control(
-        label, options, default=first, required=True, wrap=True, key=key, bind="query-params", help=words,
+        label,
+        options,
+        default=first,
+        required=True,
+        wrap=True,
+        key=key,
+        bind="query-params",
+        help=words,
         label_visibility="collapsed" if hidden else "visible",
-    )  # fmt: skip
+    )
     return chosen or first
 
 

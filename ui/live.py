@@ -48,7 +48,11 @@ def _panel(run_id: str, others: list[str], log: bool, smoothing: float, was_live
         history = run.history_frame()
         head(run, status, history)
         buttons(run_id, status)
-        behind = [(f"{store.get(i).name} ({i})" if twice(i, others) else store.get(i).name, store.get(i).history_frame()) for i in others if i != run_id]  # fmt: skip
+        behind = [
+            (f"{store.get(i).name} ({i})" if twice(i, others) else store.get(i).name, store.get(i).history_frame())
+            for i in others
+            if i != run_id
+        ]
         curves(run, history, behind, log=log, smoothing=smoothing)
     if was_live and (status is None or not status.is_live):
         st.rerun()
@@ -71,7 +75,9 @@ def curves(
         return
     names = [name for name, _ in behind]
     spec = loss_spec(simulated=simulated, log=log and can_be_log(loss), names=names, dark=is_dark(), height=360)
-    st.vega_lite_chart(loss, spec, theme=None, key="chart-loss", alt="Training and validation loss by epoch, the best epoch marked")  # fmt: skip
+    st.vega_lite_chart(
+        loss, spec, theme=None, key="chart-loss", alt="Training and validation loss by epoch, the best epoch marked"
+    )
     if log and not can_be_log(loss):
         st.caption("Some losses are zero or below, where there is no logarithm: the scale is linear.")
     if not norm.empty:
@@ -79,7 +85,8 @@ def curves(
         st.vega_lite_chart(norm, steep, theme=None, key="chart-norm", alt="Length of the gradient by epoch")
     last = history.iloc[-1]
     st.caption(
-        f"Gradient norm {last['grad_norm']:.3g} · learning rate {last['lr']:.3g} · penalty λ(ΣW² + ΣU²) {last['regulariser']:.3g}"
+        f"Gradient norm {last['grad_norm']:.3g} · learning rate {last['lr']:.3g} · penalty λ(ΣW² + ΣU²)"
+        f" {last['regulariser']:.3g}"
     )
 
 
@@ -93,9 +100,17 @@ def head(run: Run, status: Status, history: pd.DataFrame) -> None:
         done = min((max(at["epoch"] - 1, 0) + at["step"] / at["n_steps"]) / status.epochs, 1.0)
     st.progress(done, f"Epoch {status.epoch} of {status.epochs}")
     a, b, c, d = st.columns(4)
-    a.metric("Lowest loss", f"{status.best_val_loss:.4g}" if status.best_val_loss is not None else "–", help="The lowest validation loss so far, on periods the network does not learn from.")  # fmt: skip
+    a.metric(
+        "Lowest loss",
+        f"{status.best_val_loss:.4g}" if status.best_val_loss is not None else "–",
+        help="The lowest validation loss so far, on periods the network does not learn from.",
+    )
     b.metric("Best epoch", status.best_epoch or "–", help="The weights of this epoch are kept.")
-    c.metric("Still to go", duration(status.eta_seconds) if status.eta_seconds is not None else "–", help="Judged by the epochs so far.")  # fmt: skip
+    c.metric(
+        "Still to go",
+        duration(status.eta_seconds) if status.eta_seconds is not None else "–",
+        help="Judged by the epochs so far.",
+    )
     d.metric(
         "Examples/s",
         speed(run, history, status),
@@ -134,7 +149,14 @@ def buttons(run_id: str, status: Status) -> None:
             )
             _button("Cancel", "cancel", run_id, ":material/close:", "End without a forecast.")
         elif status.can_resume:
-            st.button("Resume", key="resume", icon=":material/play_arrow:", on_click=guarded(_resume), args=(run_id,), help="Go on exactly where it ended.")  # fmt: skip
+            st.button(
+                "Resume",
+                key="resume",
+                icon=":material/play_arrow:",
+                on_click=guarded(_resume),
+                args=(run_id,),
+                help="Go on exactly where it ended.",
+            )
         if not status.is_live and (run_store().root / run_id / "forecast.npz").exists():
             with st.container(border=True, width="content"):
                 st.page_link(

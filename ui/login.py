@@ -45,11 +45,19 @@ def gate() -> None:
     if not st.user.is_logged_in:
         st.title("TRNN Studio")
         st.write("Please log in with your account to see data and forecasts.")
-        st.button("Log in", type="primary", icon=":material/login:", on_click=guarded(st.login), help="Leads to your organisation's login and back.")  # fmt: skip
+        st.button(
+            "Log in",
+            type="primary",
+            icon=":material/login:",
+            on_click=guarded(st.login),
+            help="Leads to your organisation's login and back.",
+        )
         st.stop()
     email = st.user.get("email")
     if not is_welcome(str(email) if email else None, allowed()):
-        st.error(f"The account {escape(str(email))} may not use this server; ask whoever runs it.", icon=":material/block:")  # fmt: skip
+        st.error(
+            f"The account {escape(str(email))} may not use this server; ask whoever runs it.", icon=":material/block:"
+        )
         st.button("Log out", on_click=guarded(st.logout), help="To log in with another account.")
         st.stop()
     with st.sidebar:

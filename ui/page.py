@@ -17,15 +17,22 @@ from ui.links import close_link, open_link
 from ui.login import gate
 
 ROOT = Path(__file__).resolve().parents[1]
-ICONS = {"Data": "table_chart", "Train": "model_training", "Forecast": "hub", "Evaluate": "leaderboard", "Explain": "psychology", "Report": "summarize"}  # fmt: skip
+ICONS = {
+    "Data": "table_chart",
+    "Train": "model_training",
+    "Forecast": "hub",
+    "Evaluate": "leaderboard",
+    "Explain": "psychology",
+    "Report": "summarize",
+}
 
 
 @st.cache_resource(show_spinner=False)
 def spare_modules(n_modules: int) -> None:
     """Take what was imported out of the garbage collector's rounds, anew for every number of modules.
 
-    Streamlit orders a full round after every rerun, for which all sessions wait. Modules never become garbage, and pages
-    and charts bring theirs when they are first used.
+    Streamlit orders a full round after every rerun, for which all sessions wait. Modules never become garbage, and
+    pages and charts bring theirs when they are first used.
     """
     gc.collect()
     gc.freeze()
@@ -95,7 +102,9 @@ def simulated_badge(simulated: bool) -> None:
             "Simulated data",
             icon=":material/science:",
             color="orange",
-            help="Made by a random model, not observed. Good for learning the tool, not for conclusions about the world.",
+            help=(
+                "Made by a random model, not observed. Good for learning the tool, not for conclusions about the world."
+            ),
         )
 
 

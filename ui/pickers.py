@@ -25,14 +25,24 @@ def pick_action(actions: Sequence[str]) -> str:
 def show_scores(scores: Scores, level: float, *, narrow: bool = False) -> None:
     skill, held = st.columns(2) if narrow else st.columns([1, 1, 3])[:2]
     skill.metric(
-        "Skill", percent(scores.skill, signed=True), border=True,
-        help="How much lower the squared error is than that of repeating the last period, on periods the network had not learnt from. 0\u00a0% is no better, 100\u00a0% is perfect.",
-    )  # fmt: skip
+        "Skill",
+        percent(scores.skill, signed=True),
+        border=True,
+        help=(
+            "How much lower the squared error is than that of repeating the last period, on periods the network had not"
+            " learnt from. 0\u00a0% is no better, 100\u00a0% is perfect."
+        ),
+    )
     if scores.coverage is not None:
         held.metric(
-            f"{percent(level)} interval held", percent(scores.coverage), border=True,
-            help="How often the true figure lay inside the forecast's interval, on the same unseen periods. It should be near the interval's own level.",
-        )  # fmt: skip
+            f"{percent(level)} interval held",
+            percent(scores.coverage),
+            border=True,
+            help=(
+                "How often the true figure lay inside the forecast's interval, on the same unseen periods. It should be"
+                " near the interval's own level."
+            ),
+        )
 
 
 def pick_run(
@@ -55,11 +65,14 @@ def pick_held(
 def pick_week(origins: Sequence[str], period: str, last: str) -> str | None:
     """The last period a past forecast knew; None for the forecast of what comes next."""
     chosen = linked(
-        period.capitalize(), [NEXT, *reversed(origins)], "week", NEXT,
+        period.capitalize(),
+        [NEXT, *reversed(origins)],
+        "week",
+        NEXT,
         f"Next {period}: the forecast after all data. Or a past one: what this network expects when it knows the data "
         f"only up to that {period}, beside what then happened.",
         name=lambda o: f"next, after {last}" if o == NEXT else f"past, after {o}",
-    )  # fmt: skip
+    )
     return None if chosen == NEXT else chosen
 
 
@@ -67,7 +80,11 @@ def pick_step(dates: Sequence[str], period: str) -> int:
     """How many periods ahead, from 0 for the next."""
     steps = [str(h + 1) for h in range(len(dates))]
     chosen = linked(
-        "Horizon", steps, "horizon", "1", f"How many {period}s ahead (H), and the {period} that is. Intervals grow with the distance.",
+        "Horizon",
+        steps,
+        "horizon",
+        "1",
+        f"How many {period}s ahead (H), and the {period} that is. Intervals grow with the distance.",
         name=lambda h: f"{h} ahead: {dates[int(h) - 1]}",
-    )  # fmt: skip
+    )
     return int(chosen) - 1

@@ -25,9 +25,15 @@ REFRESH_SECONDS = 0.5
 def make_file(run: Run, sections: Sequence[str], file: str) -> None:
     judge("form", list(FORMS), "Form")
     form = st.selectbox(
-        "Another form", list(FORMS), key="form", bind="query-params",
-        help="PDF for print, slides to edit in PowerPoint or LibreOffice, a full-screen presentation moved by the arrow keys, or all tables, networks, images and recipe at once.",
-    )  # fmt: skip
+        "Another form",
+        list(FORMS),
+        key="form",
+        bind="query-params",
+        help=(
+            "PDF for print, slides to edit in PowerPoint or LibreOffice, a full-screen presentation moved by the arrow"
+            " keys, or all tables, networks, images and recipe at once."
+        ),
+    )
     asked = arguments_of(run, form, sections)
     task = next((t for t in list_tasks(run_store(), KIND, run.run_id) if t.arguments == asked), None)
     status = task.status() if task else None
@@ -39,11 +45,27 @@ def make_file(run: Run, sections: Sequence[str], file: str) -> None:
         words = f"Making {form} was stopped; nothing was kept." if status.state == "stopped" else escape(status.message)
         (st.info if status.state == "stopped" else st.error)(words, icon=":material/info:")
     if task and done:
-        save_button(f"Save {form}", lambda: task.read(RESULT), f"{file}.{FORMS[form].ending}", FORMS[form].mime, "download", "The file that was made.", width="stretch")  # fmt: skip
+        save_button(
+            f"Save {form}",
+            lambda: task.read(RESULT),
+            f"{file}.{FORMS[form].ending}",
+            FORMS[form].mime,
+            "download",
+            "The file that was made.",
+            width="stretch",
+        )
     st.button(
-        f"Make {form}{' again' if done else ''}", icon=":material/build:", width="stretch", type="tertiary" if done else "secondary", on_click=guarded(_make), args=(run.run_id, asked, done),
-        help="Takes from a few seconds to a minute, in the background; it can be stopped, and goes on when the page is closed.",
-    )  # fmt: skip
+        f"Make {form}{' again' if done else ''}",
+        icon=":material/build:",
+        width="stretch",
+        type="tertiary" if done else "secondary",
+        on_click=guarded(_make),
+        args=(run.run_id, asked, done),
+        help=(
+            "Takes from a few seconds to a minute, in the background; it can be stopped, and goes on when the page is"
+            " closed."
+        ),
+    )
 
 
 def _make(run_id: str, asked: dict[str, Any], again: bool) -> None:
@@ -59,7 +81,16 @@ def _at_work(task_id: str, form: str) -> None:
         words = status.message.rstrip(".") if status.state == "running" else "Waiting for its turn"
         st.progress(status.done, f"{form}: {escape(words)} ...")
         asked = (task.folder / "request.json").exists()
-        st.button("Stopping ..." if asked else "Stop", key=f"stop-{task_id}", icon=":material/stop:", width="stretch", disabled=asked, on_click=guarded(_stop), args=(task,), help="Ends it; nothing is kept.")  # fmt: skip
+        st.button(
+            "Stopping ..." if asked else "Stop",
+            key=f"stop-{task_id}",
+            icon=":material/stop:",
+            width="stretch",
+            disabled=asked,
+            on_click=guarded(_stop),
+            args=(task,),
+            help="Ends it; nothing is kept.",
+        )
 
 
 def _stop(task: Task) -> None:

@@ -23,8 +23,8 @@ HEIGHT = 860
 class Served(NamedTuple):
     """A file for browsers to fetch.
 
-    name    of random letters; the address is made of it, so that nobody finds a file by guessing, and no two large ones,
-            of which Streamlit compares only parts, are taken for one
+    name    of random letters; the address is made of it, so that nobody finds a file by guessing, and no two large
+            ones, of which Streamlit compares only parts, are taken for one
     """
 
     content: bytes
@@ -41,8 +41,8 @@ def preview(run: Run, sections: Sequence[str]) -> None:
 def publish(file: Served, place: str) -> str:
     """Where browsers find a file, for as long as a session shows it. Streamlit keeps one copy for all of them.
 
-    What `st.image` and the like do with their files; no element does it with a page, and `st.iframe` leaves out the path
-    prefix of a proxy.
+    What `st.image` and the like do with their files; no element does it with a page, and `st.iframe` leaves out the
+    path prefix of a proxy.
     """
     address = runtime.get_instance().media_file_mgr.add(file.content, file.mime, place, file.name)
     prefix = st.get_option("server.baseUrlPath").strip("/")

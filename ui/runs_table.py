@@ -57,10 +57,12 @@ def runs_table(runs: list[Run]) -> None:
                 "Validation loss", help="From the first epoch to the last; lower is better"
             ),
             "skill": st.column_config.NumberColumn(
-                "Skill", format="%+.0f\u00a0%%", help="How much lower the squared error is than that of repeating the last period, on unseen periods"
+                "Skill",
+                format="%+.0f\u00a0%%",
+                help="How much lower the squared error is than that of repeating the last period, on unseen periods",
             ),
             "time": st.column_config.TextColumn("Training time"),
             "data": st.column_config.TextColumn("Data"),
             "started": st.column_config.DatetimeColumn("Started", format="D MMM YYYY, HH:mm"),
         },
-    )  # fmt: skip
+    )

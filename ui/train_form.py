@@ -20,7 +20,14 @@ from ui.links import segments
 from ui.words import duration
 
 ESSENTIAL = ("model.cell", "data.design", "data.window", "train.epochs", "train.learning_rate", "train.regularisation")
-ESSENTIAL_DYAD = ("model.channels", "model.members", "data.window", "train.epochs", "train.learning_rate", "train.weight_decay")  # fmt: skip
+ESSENTIAL_DYAD = (
+    "model.channels",
+    "model.members",
+    "data.window",
+    "train.epochs",
+    "train.learning_rate",
+    "train.weight_decay",
+)
 LEFT_OUT = {"network", "path", "fingerprint", "actors", "actions", "hidden_shape"}
 GROUPS: dict[str, type[BaseModel]] = {"data": DataConfig, "model": ModelConfig, "train": TrainConfig}
 OWN = "your file"
@@ -43,7 +50,9 @@ def change(begin: Recipe, prefix: str) -> Recipe:
 
 def essential(begin: Recipe, prefix: str) -> dict[str, object]:
     """Two columns of the settings that matter most; those that the kind of network fixes are not asked for."""
-    asked = [name for name in (ESSENTIAL_DYAD if begin.model.network == "dyad" else ESSENTIAL) if name not in begin.fixed()]  # fmt: skip
+    asked = [
+        name for name in (ESSENTIAL_DYAD if begin.model.network == "dyad" else ESSENTIAL) if name not in begin.fixed()
+    ]
     settings = in_pairs(begin, asked, prefix)
     if begin.model.network == "tensor":
         settings["model.hidden_shape"] = shape_widget(begin.model.hidden_shape, prefix)
@@ -80,7 +89,13 @@ def setting(begin: Recipe, full: str, prefix: str) -> dict[str, object]:
 
 def uploaded_recipe() -> Recipe | None:
     with st.popover("Recipe file", icon=":material/receipt_long:", help="Begin with the settings of an earlier run"):
-        file = st.file_uploader("Recipe (TOML or JSON)", ["toml", "json"], key="recipe_file", max_upload_size=1, help="As saved below, or by the command line.")  # fmt: skip
+        file = st.file_uploader(
+            "Recipe (TOML or JSON)",
+            ["toml", "json"],
+            key="recipe_file",
+            max_upload_size=1,
+            help="As saved below, or by the command line.",
+        )
     if file is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
@@ -91,9 +106,14 @@ def uploaded_recipe() -> Recipe | None:
 
 def save_recipe(recipe: Recipe) -> None:
     st.download_button(
-        "Save recipe", recipe_text(recipe), "recipe.toml", "application/toml", icon=":material/save:", on_click="ignore",
+        "Save recipe",
+        recipe_text(recipe),
+        "recipe.toml",
+        "application/toml",
+        icon=":material/save:",
+        on_click="ignore",
         help="These settings as a file: give it to this page again, or to `python -m trnn_core train --recipe`.",
-    )  # fmt: skip
+    )
 
 
 def size_of(recipe: Recipe, series: RelationalSeries, earlier: list[Run]) -> None:
@@ -109,7 +129,10 @@ def size_of(recipe: Recipe, series: RelationalSeries, earlier: list[Run]) -> Non
         time = f"An epoch takes {'about ' if seconds >= 1 else ''}{duration(seconds)} here."
     st.markdown(
         f"**{ours:,} parameters**; a {kind} with as many hidden units would need {ordinary:,}. {time}",
-        help="Numbers the network has to learn (W, U, B), beside those of an ordinary network that reads the week as one long list. The time is judged by earlier runs on this machine.",
+        help=(
+            "Numbers the network has to learn (W, U, B), beside those of an ordinary network that reads the week as one"
+            " long list. The time is judged by earlier runs on this machine."
+        ),
     )
 
 

@@ -35,11 +35,13 @@ def search_panel(recipe: Recipe, series: RelationalSeries) -> None:
     tasks = {t.arguments.get("study"): t for t in reversed(list_tasks(run_store(), kind="tune"))}
     live = [name for name, task in tasks.items() if task.status().is_live]
     # Once opened by a search, the fold stays open when the search ends: there is something to look at.
-    opened = st.session_state["search_opened"] = bool(live) or st.session_state.get("search_opened", "study" in st.query_params)  # fmt: skip
+    opened = st.session_state["search_opened"] = bool(live) or st.session_state.get(
+        "search_opened", "study" in st.query_params
+    )
     with st.expander("Search for good settings", icon=":material/tune:", expanded=opened):
         st.caption(
-            "Tries many settings around those above with real, short trainings, ends the hopeless ones early, and keeps the "
-            "best as a recipe. Trials are judged on the validation periods; the test periods are not touched."
+            "Tries many settings around those above with real, short trainings, ends the hopeless ones early, and keeps"
+            " the best as a recipe. Trials are judged on the validation periods; the test periods are not touched."
         )
         left, right = st.columns([2, 3], gap="large")
         with left:
@@ -47,7 +49,10 @@ def search_panel(recipe: Recipe, series: RelationalSeries) -> None:
         with right:
             names = list(dict.fromkeys([*live, *(s.name for s in studies)]))
             if not names:
-                st.info("No search yet. The settings above are tried first, then others around them.", icon=":material/info:")  # fmt: skip
+                st.info(
+                    "No search yet. The settings above are tried first, then others around them.",
+                    icon=":material/info:",
+                )
                 return
             name = st.selectbox(
                 "Search", names, format_func=study_words, key="study", bind="query-params", help="Newest first."
@@ -67,14 +72,38 @@ def study_words(name: str) -> str:
 def search_form(recipe: Recipe, series: RelationalSeries) -> None:
     a, b, c = st.columns(3)
     trials = a.number_input("Trials", 2, 2000, 24, key="tune_trials", help="Trainings to try.")
-    epochs = b.number_input("Epochs each", 1, 10_000, min(recipe.train.epochs, 20), key="tune_epochs", help="Passes over the data of a trial that is not ended early.")  # fmt: skip
+    epochs = b.number_input(
+        "Epochs each",
+        1,
+        10_000,
+        min(recipe.train.epochs, 20),
+        key="tune_epochs",
+        help="Passes over the data of a trial that is not ended early.",
+    )
     with c:
         workers = pick_workers("tune")
     begin = recipe.changed(**{"train.epochs": int(epochs)})
     usual = "\n".join(f"{n}={r}" for n, r in default_space(begin, series).items())
-    text = st.text_area("What to search", usual, key=f"tune_space_{recipe.model.network}", height=180, help="One setting per line: LOW:HIGH, LOW:HIGH:log for a range, A|B|C for choices. Remove a line to keep that setting as it is above.")  # fmt: skip
+    text = st.text_area(
+        "What to search",
+        usual,
+        key=f"tune_space_{recipe.model.network}",
+        height=180,
+        help=(
+            "One setting per line: LOW:HIGH, LOW:HIGH:log for a range, A|B|C for choices. Remove a line to keep that"
+            " setting as it is above."
+        ),
+    )
     with st.popover("More", icon=":material/settings:", help="How trials are ended early, random numbers, cluster"):
-        pruner = st.selectbox("End hopeless trials", ["median", "hyperband", "none"], key="tune_pruner", help="median: worse than half of the whole trials at the same epoch; hyperband: many short trials, few long ones.")  # fmt: skip
+        pruner = st.selectbox(
+            "End hopeless trials",
+            ["median", "hyperband", "none"],
+            key="tune_pruner",
+            help=(
+                "median: worse than half of the whole trials at the same epoch; hyperband: many short trials, few long"
+                " ones."
+            ),
+        )
         seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="tune_seed", help="The same seed tries the same settings.")
         cluster = pick_cluster("tune")
     if st.button("Start search", icon=":material/manage_search:", help="Goes on when you close the page."):
@@ -89,7 +118,7 @@ def start(config: TuneConfig, series: RelationalSeries, means: dict[str, Any]) -
     store.keep_series(series)
     name = f"{datetime.now().astimezone():{NAMED}}"
     settings = config.model_dump(mode="json", exclude_none=True)
-    start_task(store, "tune", {"config": settings, "fingerprint": series.fingerprint, "study": name}, means=means)  # fmt: skip
+    start_task(store, "tune", {"config": settings, "fingerprint": series.fingerprint, "study": name}, means=means)
     st.session_state["study"] = name
     st.rerun()
 
@@ -119,13 +148,27 @@ def task_line(task: Task) -> None:
     if status.is_live:
         eta = f", about {duration(status.eta_seconds)} to go" if status.eta_seconds else ""
         st.progress(status.done, f"{escape(status.message)}{eta}")
-        st.button("Stop", key="tune-stop", icon=":material/stop:", on_click=guarded(_stop), args=(task,), help="What has been found is kept; it can go on later.")  # fmt: skip
+        st.button(
+            "Stop",
+            key="tune-stop",
+            icon=":material/stop:",
+            on_click=guarded(_stop),
+            args=(task,),
+            help="What has been found is kept; it can go on later.",
+        )
     elif status.state == "failed":
         st.error(escape(status.message), icon=":material/error:")
     if status.state in ("stopped", "interrupted"):
         st.caption(escape(status.message))
     if status.state in ("stopped", "interrupted", "failed"):
-        st.button("Go on", key="tune-on", icon=":material/play_arrow:", on_click=guarded(_go_on), args=(task,), help="Where it ended.")  # fmt: skip
+        st.button(
+            "Go on",
+            key="tune-on",
+            icon=":material/play_arrow:",
+            on_click=guarded(_go_on),
+            args=(task,),
+            help="Where it ended.",
+        )
 
 
 def _stop(task: Task) -> None:
@@ -158,10 +201,26 @@ def results(study: Study) -> None:
     a, b, c = st.columns(3)
     a.metric("Trials", f"{sum(counts.values())} of {found['wanted']}", help="Done so far.")
     b.metric("Ended early", counts["pruned"], help="Trials that did worse than others at the same epoch.")
-    c.metric("Best validation loss", f"{best['value']:.4g}" if best else "–", gain(trials, best), delta_color="inverse", help="Beside the settings the search began with. On the test periods the gain is usually smaller.")  # fmt: skip
-    show(trial_history(trials, simulated=simulated, dark=is_dark()), "trials", "Validation loss of every trial", file="trials")  # fmt: skip
+    c.metric(
+        "Best validation loss",
+        f"{best['value']:.4g}" if best else "–",
+        gain(trials, best),
+        delta_color="inverse",
+        help="Beside the settings the search began with. On the test periods the gain is usually smaller.",
+    )
+    show(
+        trial_history(trials, simulated=simulated, dark=is_dark()),
+        "trials",
+        "Validation loss of every trial",
+        file="trials",
+    )
     if found["importance"]:
-        show(setting_importance(found["importance"], simulated=simulated, dark=is_dark()), "importance", "Which settings mattered", file="importance")  # fmt: skip
+        show(
+            setting_importance(found["importance"], simulated=simulated, dark=is_dark()),
+            "importance",
+            "Which settings mattered",
+            file="importance",
+        )
     st.caption(escape(found["importance_words"]))
     if best:
         rows = {setting_name(n): f"{v:.4g}" if isinstance(v, float) else str(v) for n, v in best["params"].items()}
@@ -175,9 +234,26 @@ def results(study: Study) -> None:
 def keep_best(study: Study, recipe: Path, fingerprint: str) -> None:
     """What to do with the best settings: train with them here, or take them away."""
     here = run_store().series_path(fingerprint).exists()
-    if st.button("Train with these", key="tune-train", icon=":material/play_arrow:", on_click=guarded(_train), args=(recipe, fingerprint), disabled=not here, help="Queues a run with the best settings, on the data of the search."):  # fmt: skip
+    if st.button(
+        "Train with these",
+        key="tune-train",
+        icon=":material/play_arrow:",
+        on_click=guarded(_train),
+        args=(recipe, fingerprint),
+        disabled=not here,
+        help="Queues a run with the best settings, on the data of the search.",
+    ):
         st.rerun()  # the run is shown in another part of the page
-    st.download_button("Save recipe", recipe.read_bytes(), f"{study.name}.toml", "application/toml", key="tune-recipe", icon=":material/save:", on_click="ignore", help="Give it to Recipe file above to train with it, or to `python -m trnn_core train --recipe`.")  # fmt: skip
+    st.download_button(
+        "Save recipe",
+        recipe.read_bytes(),
+        f"{study.name}.toml",
+        "application/toml",
+        key="tune-recipe",
+        icon=":material/save:",
+        on_click="ignore",
+        help="Give it to Recipe file above to train with it, or to `python -m trnn_core train --recipe`.",
+    )
 
 
 def gain(trials: list[dict], best: dict | None) -> str | None:

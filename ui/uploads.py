@@ -20,14 +20,30 @@ KEPT_SECONDS = 24 * 3600.0
 def pick_files() -> list[Path]:
     """What the user brings, each file or folder once."""
     files = st.file_uploader(
-        "Your files", TYPES, accept_multiple_files=True, key="upload",
-        help="Event files as delivered, a table with date, sender, receiver, action and value, or a saved set. Several files of one kind are joined.",
-    )  # fmt: skip
+        "Your files",
+        TYPES,
+        accept_multiple_files=True,
+        key="upload",
+        help=(
+            "Event files as delivered, a table with date, sender, receiver, action and value, or a saved set. Several"
+            " files of one kind are joined."
+        ),
+    )
     there = on_server()
-    named = st.multiselect(
-        "Or files and folders in the data folder of the server", there, key="server_files", placeholder="none chosen",
-        help=f"For files too large to upload: put them into {data_folder().name}/ first. All files of a folder are joined.",
-    ) if there else []  # fmt: skip
+    named = (
+        st.multiselect(
+            "Or files and folders in the data folder of the server",
+            there,
+            key="server_files",
+            placeholder="none chosen",
+            help=(
+                f"For files too large to upload: put them into {data_folder().name}/ first. All files of a folder are"
+                " joined."
+            ),
+        )
+        if there
+        else []
+    )
     if named:
         return [data_folder() / name.rstrip("/") for name in named]
     return [keep(file) for file in files or []]
@@ -39,7 +55,9 @@ def on_server() -> list[str]:
         return []
     entries = sorted(p for p in data_folder().iterdir() if not p.name.startswith("."))
     folders = [f"{p.name}/" for p in entries if p.is_dir() and p.name != "demo_run" and any(p.iterdir())]
-    return folders + [p.name for p in entries if p.is_file() and p.suffix.lstrip(".").lower() in TYPES and p.suffix != ".npz"]  # fmt: skip
+    return folders + [
+        p.name for p in entries if p.is_file() and p.suffix.lstrip(".").lower() in TYPES and p.suffix != ".npz"
+    ]
 
 
 def keep(file) -> Path:
@@ -50,7 +68,9 @@ def keep(file) -> Path:
         try:
             path.write_bytes(file.getbuffer())
         except OSError as e:
-            raise TRNNError(f"{path.name}: cannot be kept on the server ({e.strerror}); free some space and try again.") from e  # fmt: skip
+            raise TRNNError(
+                f"{path.name}: cannot be kept on the server ({e.strerror}); free some space and try again."
+            ) from e
         st.session_state[f"upload-{path.name}"] = file.file_id
     return path
 

@@ -30,7 +30,10 @@ def escape(text: str) -> str:
 
 
 def about_series(series: RelationalSeries) -> str:
-    return f"{len(series.actors)} countries, {len(series.actions)} actions, {len(series):,} {series.period}s, {span(series)}"
+    return (
+        f"{len(series.actors)} countries, {len(series.actions)} actions, {len(series):,} {series.period}s,"
+        f" {span(series)}"
+    )
 
 
 def span(series: RelationalSeries) -> str:

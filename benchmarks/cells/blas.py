@@ -88,9 +88,21 @@ def main() -> None:
             by_numpy, by_torch = measure(a, b, out)
             totals = [totals[0] + n_times * by_numpy, totals[1] + n_times * by_torch]
             rate = 2 * out.size * a.shape[-1] / 1e9
-            rows.append((n_times * by_torch, f"| {shape(a)} {shape(b)} | {n_times} | {by_numpy * 1e6:.0f} | {by_torch * 1e6:.0f} | {rate / by_numpy:.0f} | {rate / by_torch:.0f} |"))  # fmt: skip
-        lines += ["", f"## Case {case}: NumPy {totals[0] * 1e3:.2f} ms, torch {totals[1] * 1e3:.2f} ms ({totals[1] / totals[0]:.2f} x)", ""]  # fmt: skip
-        lines += ["| product | times | NumPy, us | torch, us | NumPy, GFLOP/s | torch, GFLOP/s |", "|---|---|---|---|---|---|"]  # fmt: skip
+            rows.append(
+                (
+                    n_times * by_torch,
+                    f"| {shape(a)} {shape(b)} | {n_times} | {by_numpy * 1e6:.0f} | {by_torch * 1e6:.0f} | {rate / by_numpy:.0f} | {rate / by_torch:.0f} |",
+                )
+            )
+        lines += [
+            "",
+            f"## Case {case}: NumPy {totals[0] * 1e3:.2f} ms, torch {totals[1] * 1e3:.2f} ms ({totals[1] / totals[0]:.2f} x)",
+            "",
+        ]
+        lines += [
+            "| product | times | NumPy, us | torch, us | NumPy, GFLOP/s | torch, GFLOP/s |",
+            "|---|---|---|---|---|---|",
+        ]
         lines += [line for _, line in sorted(rows, reverse=True)[:12]]
     text = "\n".join(lines) + "\n"
     (HERE / "blas.md").write_text(text)
@@ -104,7 +116,11 @@ def shape(x: np.ndarray) -> str:
 def blas_name() -> str:
     from threadpoolctl import threadpool_info
 
-    return ", ".join(f"{i['internal_api']} {i['version']} {i.get('architecture', '')}".strip() for i in threadpool_info() if i["user_api"] == "blas")  # fmt: skip
+    return ", ".join(
+        f"{i['internal_api']} {i['version']} {i.get('architecture', '')}".strip()
+        for i in threadpool_info()
+        if i["user_api"] == "blas"
+    )
 
 
 if __name__ == "__main__":

@@ -23,9 +23,11 @@ class Pair:
         place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1"}
         command = [sys.executable, str(Path(__file__).with_name("run.py")), "--task", "pair", case]
         self.first, self.second = (
-            subprocess.Popen(command, env=os.environ | place | {"RANK": rank}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            subprocess.Popen(
+                command, env=os.environ | place | {"RANK": rank}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
             for rank in ("0", "1")
-        )  # fmt: skip
+        )
         self()
 
     def __call__(self) -> None:

@@ -49,11 +49,24 @@ DURATION = HERE / "duration" / "seconds.json"
 SPREAD = HERE / "spread.csv"
 LOSSES = ["mse", "mae", "crps", "log_score", "mse_count", "crps_count"]
 COLUMNS = {
-    "model": "model", "mse": "MSE", "mae": "MAE", "r2": "R2", "mse_skill_persistence": "MSE skill over persistence",
-    "mse_skill_best": "over best baseline", "p_mse": "p", "crps": "CRPS", "crps_skill_best": "over best baseline ",
-    "p_crps": "p ", "log_score": "log score", "coverage90": "covered", "width90": "width", "auc": "AUC",
-    "precision20": "top 20", "mse_count": "MSE of counts", "crps_count": "CRPS of counts",
-}  # fmt: skip
+    "model": "model",
+    "mse": "MSE",
+    "mae": "MAE",
+    "r2": "R2",
+    "mse_skill_persistence": "MSE skill over persistence",
+    "mse_skill_best": "over best baseline",
+    "p_mse": "p",
+    "crps": "CRPS",
+    "crps_skill_best": "over best baseline ",
+    "p_crps": "p ",
+    "log_score": "log score",
+    "coverage90": "covered",
+    "width90": "width",
+    "auc": "AUC",
+    "precision20": "top 20",
+    "mse_count": "MSE of counts",
+    "crps_count": "CRPS of counts",
+}
 
 
 def data_parser(words: str | None) -> argparse.ArgumentParser:
@@ -121,10 +134,17 @@ def compare(name: str, part: str, args: argparse.Namespace) -> None:
     both = pd.read_csv(old).merge(boards, on=["model", "horizon"], suffixes=("", " again"), validate="one_to_one")
     apart = pd.concat([(both[f"{c} again"] / both[c] - 1).abs() for c in LOSSES], axis=1, keys=LOSSES)
     row = {
-        "rows": len(both), "of": len(boards), "largest": float(apart.to_numpy().max()), "recommended": float(apart[both.model == "recommended"].to_numpy().max()), "model": str(both.model[apart.max(axis=1).idxmax()]),
-        "first": json.loads(about.read_text(encoding="utf-8"))["commit"], "second": commit(),
-        "same_bits": same, "kept": len(kept), "fits": len(fits),
-    }  # fmt: skip
+        "rows": len(both),
+        "of": len(boards),
+        "largest": float(apart.to_numpy().max()),
+        "recommended": float(apart[both.model == "recommended"].to_numpy().max()),
+        "model": str(both.model[apart.max(axis=1).idxmax()]),
+        "first": json.loads(about.read_text(encoding="utf-8"))["commit"],
+        "second": commit(),
+        "same_bits": same,
+        "kept": len(kept),
+        "fits": len(fits),
+    }
     print(name, part, row)
     known = json.loads(AGAIN.read_text(encoding="utf-8")) if AGAIN.exists() else {}
     AGAIN.write_text(json.dumps(known | {f"{name}, {part}": row}, indent=1) + "\n", encoding="utf-8")
@@ -185,9 +205,22 @@ def repeated() -> list[str]:
     if not AGAIN.exists():
         return []
     rows = json.loads(AGAIN.read_text(encoding="utf-8"))
-    lines = ["## Run again", "", "`python benchmarks/forecast/run.py --again` scores from nothing a second time; largest relative difference of any of: " + ", ".join(LOSSES) + ". The tables keep six digits, so that 5e-06 is rounding. Where the first run was made by the same code on the same machine, its fits are still there: the last column says how many of them came out with the same bits.", ""]  # fmt: skip
-    lines += ["| series, part | rows compared | largest difference | in model | of `recommended` | commit of the table | of the second run | same bits, same machine |", "|---|---|---|---|---|---|---|---|"]  # fmt: skip
-    lines += [f"| {name} | {r['rows']} of {r['of']} | {r['largest']:.1e} | {r['model']} | {r['recommended']:.1e} | `{r['first']}` | `{r['second']}` | {same_bits(r)} |" for name, r in sorted(rows.items())]  # fmt: skip
+    lines = [
+        "## Run again",
+        "",
+        "`python benchmarks/forecast/run.py --again` scores from nothing a second time; largest relative difference of any of: "
+        + ", ".join(LOSSES)
+        + ". The tables keep six digits, so that 5e-06 is rounding. Where the first run was made by the same code on the same machine, its fits are still there: the last column says how many of them came out with the same bits.",
+        "",
+    ]
+    lines += [
+        "| series, part | rows compared | largest difference | in model | of `recommended` | commit of the table | of the second run | same bits, same machine |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {name} | {r['rows']} of {r['of']} | {r['largest']:.1e} | {r['model']} | {r['recommended']:.1e} | `{r['first']}` | `{r['second']}` | {same_bits(r)} |"
+        for name, r in sorted(rows.items())
+    ]
     return ["\n".join(lines)]
 
 
@@ -197,7 +230,9 @@ def duration() -> list[str]:
         return []
     d = json.loads(DURATION.read_text(encoding="utf-8"))
     took = ", ".join(f"{s:.0f} s with {n} thread{'s' if n != '1' else ''}" for n, s in d["seconds"].items())
-    return [f"## How long the preset trains\n\nThe whole command `python -m trnn_core train --preset recommended` on {d['series']} (25 x 25 x 4 x 573), {d['processors']} processors: {took}; the limit is 300 s. Made by `python benchmarks/forecast/duration.py` at commit `{d['commit']}` ({d['machine']})."]  # fmt: skip
+    return [
+        f"## How long the preset trains\n\nThe whole command `python -m trnn_core train --preset recommended` on {d['series']} (25 x 25 x 4 x 573), {d['processors']} processors: {took}; the limit is 300 s. Made by `python benchmarks/forecast/duration.py` at commit `{d['commit']}` ({d['machine']})."
+    ]
 
 
 def same_bits(row: dict[str, Any]) -> str:
@@ -274,8 +309,21 @@ def taken_away(name: str) -> list[str]:
         more_mse=[f"{x / whole.mse - 1:+.2%}" for x in board.mse],
         more_crps=[f"{x / whole.crps - 1:+.2%}" for x in board.crps],
     )
-    columns = {"model": "model", "mse": "MSE", "more_mse": "against whole", "crps": "CRPS", "more_crps": "against whole ", "log_score": "log score", "coverage90": "covered"}  # fmt: skip
-    return ["The recommended model with parts taken away, one step ahead:", "", markdown(rows.reset_index()[list(columns)].rename(columns=columns)), ""]  # fmt: skip
+    columns = {
+        "model": "model",
+        "mse": "MSE",
+        "more_mse": "against whole",
+        "crps": "CRPS",
+        "more_crps": "against whole ",
+        "log_score": "log score",
+        "coverage90": "covered",
+    }
+    return [
+        "The recommended model with parts taken away, one step ahead:",
+        "",
+        markdown(rows.reset_index()[list(columns)].rename(columns=columns)),
+        "",
+    ]
 
 
 def markdown(frame: pd.DataFrame) -> str:

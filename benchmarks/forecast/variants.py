@@ -71,16 +71,27 @@ def score(name: str, args: argparse.Namespace) -> dict[str, object]:
         begun = time.perf_counter()
 
     store = stored("variants") / args.block / name
-    result = backtest(series, (*RIVALS, "recommended"), usual_protocol(len(series)), workers=args.workers, store=store, progress=note)  # fmt: skip
+    result = backtest(
+        series, (*RIVALS, "recommended"), usual_protocol(len(series)), workers=args.workers, store=store, progress=note
+    )
     board = result.leaderboard().set_index("model")
     mine, calibration = board.loc["recommended"], result.calibration().set_index(["model", "group"]).loc["recommended"]
     return {
-        "variant": name, "shape": "x".join(map(str, series.shape)), "zeros": float((series.values[series.observed] == 0).mean()),
-        "origins": int(mine["n_origins"]), "best by MSE": result.best_baseline("mse"), "MSE gain": mine["mse_skill_best"], "p": mine["p_mse"],
-        "best by CRPS": result.best_baseline("crps"), "CRPS gain": mine["crps_skill_best"], "CRPS p": mine["p_crps"],
-        "PIT gap": calibration["pit_deviation"].max(), "least covered": calibration["coverage90"].min(), "most covered": calibration["coverage90"].max(),
+        "variant": name,
+        "shape": "x".join(map(str, series.shape)),
+        "zeros": float((series.values[series.observed] == 0).mean()),
+        "origins": int(mine["n_origins"]),
+        "best by MSE": result.best_baseline("mse"),
+        "MSE gain": mine["mse_skill_best"],
+        "p": mine["p_mse"],
+        "best by CRPS": result.best_baseline("crps"),
+        "CRPS gain": mine["crps_skill_best"],
+        "CRPS p": mine["p_crps"],
+        "PIT gap": calibration["pit_deviation"].max(),
+        "least covered": calibration["coverage90"].min(),
+        "most covered": calibration["coverage90"].max(),
         "seconds": seconds.get("recommended", float("nan")),
-    }  # fmt: skip
+    }
 
 
 def words(rows: pd.DataFrame, block: str) -> str:
@@ -89,8 +100,10 @@ def words(rows: pd.DataFrame, block: str) -> str:
     lines = [
         f"Made by `python benchmarks/forecast/variants.py --block {block}`. Gains of `recommended` over the best of {', '.join(RIVALS)}; PIT gap and "
         "randomised 90 % coverage are the worst of all, quiet, middling and active dyads; seconds are those of its fit and forecasts on one thread.",
-        "", "| variant | " + " | ".join(rows.columns) + " |", "|" + "---|" * (len(rows.columns) + 1),
-    ]  # fmt: skip
+        "",
+        "| variant | " + " | ".join(rows.columns) + " |",
+        "|" + "---|" * (len(rows.columns) + 1),
+    ]
     for name, row in rows.iterrows():
         cells = [forms.get(c, "{:.3f}").format(v) if isinstance(v, float) else str(v) for c, v in row.items()]
         lines.append(f"| {name} | " + " | ".join("" if c == "nan" else c for c in cells) + " |")
@@ -120,7 +133,11 @@ def summed(unit: str) -> Change:
     """Whole weeks of days, or the months in which weeks begin."""
 
     def change(series: RelationalSeries) -> RelationalSeries:
-        at = series.dates.astype("datetime64[M]") if unit == "month" else series.dates - (series.dates - series.dates[0]) % np.timedelta64(7, "D")  # fmt: skip
+        at = (
+            series.dates.astype("datetime64[M]")
+            if unit == "month"
+            else series.dates - (series.dates - series.dates[0]) % np.timedelta64(7, "D")
+        )
         starts, where = np.unique(at.astype("datetime64[D]"), return_inverse=True)
         values = np.zeros((len(starts), *series.shape[1:]))
         np.add.at(values, where, series.values)

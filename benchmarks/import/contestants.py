@@ -16,7 +16,16 @@ from pathlib import Path
 os.environ["POLARS_MAX_THREADS"] = "2"
 KEY = ["Event Date", "Source Name", "Event Text", "Target Name"]
 NEEDED = [*KEY, "Source Country", "Target Country", "CAMEO Code"]
-QUAD = {f"{n:02}": "verbal cooperation" if n <= 5 else "material cooperation" if n <= 8 else "verbal conflict" if n <= 13 else "material conflict" for n in range(1, 21)}  # fmt: skip
+QUAD = {
+    f"{n:02}": "verbal cooperation"
+    if n <= 5
+    else "material cooperation"
+    if n <= 8
+    else "verbal conflict"
+    if n <= 13
+    else "material conflict"
+    for n in range(1, 21)
+}
 
 
 def trnn(file: str):  # type: ignore[no-untyped-def]

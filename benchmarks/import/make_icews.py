@@ -26,10 +26,27 @@ SYLLABLES = np.array(
     ["ka", "ro", "min", "tal", "esh", "vor", "ina", "del", "bra", "qui", "zón", "lef", "mar", "ost", "hun", "pay"]
 )
 HEADER = [
-    "Event ID", "Event Date", "Source Name", "Source Sectors", "Source Country", "Event Text", "CAMEO Code", "Intensity",
-    "Target Name", "Target Sectors", "Target Country", "Story ID", "Sentence Number", "Publisher", "City", "District",
-    "Province", "Country", "Latitude", "Longitude",
-]  # fmt: skip
+    "Event ID",
+    "Event Date",
+    "Source Name",
+    "Source Sectors",
+    "Source Country",
+    "Event Text",
+    "CAMEO Code",
+    "Intensity",
+    "Target Name",
+    "Target Sectors",
+    "Target Country",
+    "Story ID",
+    "Sentence Number",
+    "Publisher",
+    "City",
+    "District",
+    "Province",
+    "Country",
+    "Latitude",
+    "Longitude",
+]
 
 
 def words(rng: np.random.Generator, n: int, low: int, high: int) -> np.ndarray:

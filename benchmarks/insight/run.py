@@ -50,7 +50,12 @@ from trnn_core.training.store import RunStore  # noqa: E402
 from trnn_core.training.tasks import start_task  # noqa: E402
 from trnn_core.training.trainer import fit  # noqa: E402
 
-NONLINEAR = {"data.transform": "standardise", "data.window": 1, "data.slices": "direct,direct@level:1", "model.hidden_shape": "25,25,8"}  # fmt: skip
+NONLINEAR = {
+    "data.transform": "standardise",
+    "data.window": 1,
+    "data.slices": "direct,direct@level:1",
+    "model.hidden_shape": "25,25,8",
+}
 DEMO = ("demo", "demo, retrained")
 WORLDS = {"linear": (LINEAR, {"data.window": 1}), "threshold": (THRESHOLD, NONLINEAR)}
 
@@ -62,7 +67,11 @@ def recipe_of(world: str, epochs: int) -> Recipe:
 def measure_world(world: str, seed: int, epochs: int) -> dict[str, Any]:
     fitted = fit(simulate(seed=seed, dynamics=WORLDS[world][0]), recipe_of(world, epochs))
     view = NetworkView(fitted.network, fitted.prepared)
-    return measure(view, explain_influence(view), {"world": world, "seed": seed, "val_loss": round(fitted.best_val_loss or float("nan"), 4)})  # fmt: skip
+    return measure(
+        view,
+        explain_influence(view),
+        {"world": world, "seed": seed, "val_loss": round(fitted.best_val_loss or float("nan"), 4)},
+    )
 
 
 def measure_demo() -> list[dict[str, Any]]:
@@ -78,12 +87,19 @@ def measure_demo() -> list[dict[str, Any]]:
             begun = time.monotonic()
             found = explain_run(store, run, retrained=retrained)
             name = DEMO[retrained]
-            row = measure(view, found, {"world": name, "seed": 0, "val_loss": round(run.status().best_val_loss or float("nan"), 4)}, time.monotonic() - begun)  # fmt: skip
+            row = measure(
+                view,
+                found,
+                {"world": name, "seed": 0, "val_loss": round(run.status().best_val_loss or float("nan"), 4)},
+                time.monotonic() - begun,
+            )
             rows.append(row | {"between sender": found.between[0], "between receiver": found.between[1]})
         return rows
 
 
-def measure(view: NetworkView, found: InfluenceSet, row: dict[str, Any], seconds: float | None = None) -> dict[str, Any]:  # fmt: skip
+def measure(
+    view: NetworkView, found: InfluenceSet, row: dict[str, Any], seconds: float | None = None
+) -> dict[str, Any]:
     series, truth = view.series, truth_of(view.series)
     true = {"sender": truth.sender_influence, "receiver": truth.receiver_influence, "action": truth.action_influence}
     for way, influence in (("jacobian", found.jacobian), ("modes", found.modes), ("mltr", found.regression)):
@@ -132,13 +148,48 @@ def timings(n: int) -> list[tuple[str, float]]:
         rows = [("the first question of all, process and network loaded", answered(store, {"question": "warm"}))]
         rows.append(("the spread of forecasts learnt, once", answered(store, {"question": "ready"})))
         for name, step in (("attribution, next week", 1), ("attribution, 8 weeks ahead", 8)):
-            asked = [{"question": "attribution", "source": actors[i], "target": actors[i + 1], "action": "verbal cooperation", "step": step} for i in range(n)]  # fmt: skip
+            asked = [
+                {
+                    "question": "attribution",
+                    "source": actors[i],
+                    "target": actors[i + 1],
+                    "action": "verbal cooperation",
+                    "step": step,
+                }
+                for i in range(n)
+            ]
             rows.append((name, max(answered(store, a) for a in asked)))
         for name, more in (
-            ("scenario, 8 weeks", {"question": "scenario", "horizon": 8, "shocks": [{"source": "China", "target": "Japan", "action": "material conflict", "how": "+", "amount": 20.0, "date": None}]}),
-            ("impulse response, 8 weeks, 26 origins", {"question": "impulse", "source": "China", "target": "Japan", "action": "material conflict", "size": 20.0, "horizon": 8}),
+            (
+                "scenario, 8 weeks",
+                {
+                    "question": "scenario",
+                    "horizon": 8,
+                    "shocks": [
+                        {
+                            "source": "China",
+                            "target": "Japan",
+                            "action": "material conflict",
+                            "how": "+",
+                            "amount": 20.0,
+                            "date": None,
+                        }
+                    ],
+                },
+            ),
+            (
+                "impulse response, 8 weeks, 26 origins",
+                {
+                    "question": "impulse",
+                    "source": "China",
+                    "target": "Japan",
+                    "action": "material conflict",
+                    "size": 20.0,
+                    "horizon": 8,
+                },
+            ),
             ("unusual weeks, all 541", {"question": "unusual"}),
-        ):  # fmt: skip
+        ):
             rows.append((name, answered(store, more)))
         end_processes(store)
         return rows
@@ -154,10 +205,16 @@ def round_trips(n: int) -> list[tuple[str, float]]:
     path = installed()
     if path is None:
         return []
-    with tempfile.TemporaryDirectory() as folder, Server(ROOT / "data", Path(folder) / "runs") as server, sync_playwright() as p:  # fmt: skip
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Server(ROOT / "data", Path(folder) / "runs") as server,
+        sync_playwright() as p,
+    ):
         store = RunStore(Path(folder) / "runs")
         ensure_demo(store)
-        page = p.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]).new_page()  # fmt: skip
+        page = p.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        ).new_page()
         page.set_default_timeout(120_000)
         page.goto(
             f"{server.url}/Explain?run=demo&tab=Why+this+forecast&sender=China&receiver=Japan&action=verbal+cooperation"
@@ -204,41 +261,75 @@ def write(rows: list[dict[str, Any]], times: list[tuple[str, float]], command: s
         out.writeheader()
         out.writerows({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in rows)
     lines = [
-        "# Questions to a trained network: are the answers true, and how fast", "",
-        f"Command: `{command}`. {platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, one thread.", "",
-        "Correlation with the true influence over all entries (in brackets: off the diagonal). MLTR is Hoff's regression (B1, B2, B3) on the same training weeks.", "",
-        "| world | seed | sender: Jacobian | modes | MLTR | receiver: Jacobian | modes | MLTR | action: Jacobian | MLTR |", "|---|---|---|---|---|---|---|---|---|---|",
-    ]  # fmt: skip
+        "# Questions to a trained network: are the answers true, and how fast",
+        "",
+        f"Command: `{command}`. {platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, one thread.",
+        "",
+        "Correlation with the true influence over all entries (in brackets: off the diagonal). MLTR is Hoff's regression (B1, B2, B3) on the same training weeks.",
+        "",
+        "| world | seed | sender: Jacobian | modes | MLTR | receiver: Jacobian | modes | MLTR | action: Jacobian | MLTR |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
     for row in rows:
         if row["world"] == DEMO[1]:
             continue  # the same network: only what may be believed of it differs
-        cells = [f"{row[f'{w} {p}']:.3f} ({row[f'{w} {p} off']:.3f})" for p in ("sender", "receiver") for w in ("jacobian", "modes", "mltr")]  # fmt: skip
+        cells = [
+            f"{row[f'{w} {p}']:.3f} ({row[f'{w} {p} off']:.3f})"
+            for p in ("sender", "receiver")
+            for w in ("jacobian", "modes", "mltr")
+        ]
         cells += [f"{row[f'{w} action']:.3f} ({row[f'{w} action off']:.3f})" for w in ("jacobian", "mltr")]
         lines.append(f"| {row['world']} | {row['seed']} | {' | '.join(cells)} |")
     lines += [
-        "", "| world | seed | true ties drawn solid | pairs without a tie drawn solid | answer on true ties over other relations, median of ten pushes | largest completeness gap of 40 attributions |", "|---|---|---|---|---|---|",
-        *(f"| {r['world']} | {r['seed']} | {r['solid ties']:.0%} | {r['solid others']:.0%} | {r['spread']:.1f} times | {r['gap']:.2%} |" for r in rows),
-    ]  # fmt: skip
+        "",
+        "| world | seed | true ties drawn solid | pairs without a tie drawn solid | answer on true ties over other relations, median of ten pushes | largest completeness gap of 40 attributions |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {r['world']} | {r['seed']} | {r['solid ties']:.0%} | {r['solid others']:.0%} | {r['spread']:.1f} times | {r['gap']:.2%} |"
+            for r in rows
+        ),
+    ]
     for world in WORLDS:
-        better = [all(r[f"jacobian {p}"] > r[f"mltr {p}"] for p in ("sender", "receiver")) for r in rows if r["world"] == world]  # fmt: skip
+        better = [
+            all(r[f"jacobian {p}"] > r[f"mltr {p}"] for p in ("sender", "receiver"))
+            for r in rows
+            if r["world"] == world
+        ]
         if better:
-            lines += ["", f"{world.capitalize()} world: the Jacobian is nearer to the truth than MLTR for senders and receivers alike in {sum(better)} of {len(better)} seeds."]  # fmt: skip
+            lines += [
+                "",
+                f"{world.capitalize()} world: the Jacobian is nearer to the truth than MLTR for senders and receivers alike in {sum(better)} of {len(better)} seeds.",
+            ]
     for r in rows:
         if r["world"] == DEMO[1]:
-            lines += ["", f"The demo is the run that ships with the code, on the set that ships with it. Retrained: `influence demo --retrain` took {r['seconds']:.0f} s; two of the three further networks correlate off the diagonal at {r['between sender']:.2f} (sender) and {r['between receiver']:.2f} (receiver) on average."]  # fmt: skip
+            lines += [
+                "",
+                f"The demo is the run that ships with the code, on the set that ships with it. Retrained: `influence demo --retrain` took {r['seconds']:.0f} s; two of the three further networks correlate off the diagonal at {r['between sender']:.2f} (sender) and {r['between receiver']:.2f} (receiver) on average.",
+            ]
     if times:
-        lines += ["", "| question, warm process, the shipped demo run (25 countries, 548 weeks) | seconds |", "|---|---|", *(f"| {name} | {seconds:.2f} |" for name, seconds in times)]  # fmt: skip
+        lines += [
+            "",
+            "| question, warm process, the shipped demo run (25 countries, 548 weeks) | seconds |",
+            "|---|---|",
+            *(f"| {name} | {seconds:.2f} |" for name, seconds in times),
+        ]
     (HERE / "results.md").write_text("\n".join(lines) + "\n")
 
 
 def kept_rows() -> list[dict[str, Any]]:
     with (HERE / "results.csv").open(newline="") as file:
-        return [{k: v if k == "world" else int(v) if v.isdigit() else float(v) for k, v in row.items() if v} for row in csv.DictReader(file)]  # fmt: skip
+        return [
+            {k: v if k == "world" else int(v) if v.isdigit() else float(v) for k, v in row.items() if v}
+            for row in csv.DictReader(file)
+        ]
 
 
 def kept_times() -> list[tuple[str, float]]:
     lines = (HERE / "results.md").read_text().splitlines()
-    cells = [line.strip("| ").split(" | ") for line in lines[next(i for i, s in enumerate(lines) if s.startswith("| question")) + 2 :]]  # fmt: skip
+    cells = [
+        line.strip("| ").split(" | ")
+        for line in lines[next(i for i, s in enumerate(lines) if s.startswith("| question")) + 2 :]
+    ]
     return [(name, float(seconds)) for name, seconds in cells]
 
 

@@ -50,9 +50,14 @@ JOBS = (
     Job("case-2-lstm-demo", "II", DEMO, "Case II, tLSTM, simulated demo set, validation part kept"),
     Job("case-2-lstm-weekly", "II", WEEKLY, "Case II, tLSTM, weekly ICEWS sample, as printed", AS_PRINTED),
     Job("case-1-lstm-weekly", "I", WEEKLY, "Case I, tLSTM, weekly ICEWS sample, as printed", AS_PRINTED),
-    Job("case-2-lstm-weekly-validated", "II", WEEKLY, "Case II, tLSTM, weekly ICEWS sample, best epoch chosen on a validation part"),
+    Job(
+        "case-2-lstm-weekly-validated",
+        "II",
+        WEEKLY,
+        "Case II, tLSTM, weekly ICEWS sample, best epoch chosen on a validation part",
+    ),
     Job("case-2-gru-weekly", "II", WEEKLY, "Case II with a tGRU, weekly ICEWS sample", (*AS_PRINTED, "model.cell=gru")),
-)  # fmt: skip
+)
 
 
 def main() -> None:
@@ -107,7 +112,11 @@ def section(job: Job, store: Any, run: Any) -> str:
         writer.writerows(rows)
     (HERE / f"{job.name}.loss.svg").write_text(draw(rows, job.words), encoding="utf-8")
     done = len(rows)
-    short = "" if done >= recipe.train.epochs else f" **Not finished: {done} of {recipe.train.epochs} epochs; the figures are those of the weights so far.**"  # fmt: skip
+    short = (
+        ""
+        if done >= recipe.train.epochs
+        else f" **Not finished: {done} of {recipe.train.epochs} epochs; the figures are those of the weights so far.**"
+    )
     train_losses = [row["train_loss"] for row in rows]
     marks = [e for e in (1, 10, 100, 300, done) if e <= done]
     lines = [
@@ -119,10 +128,12 @@ def section(job: Job, store: Any, run: Any) -> str:
         "",
         f"![loss over the epochs]({job.name}.loss.svg)",
         "",
-        "| loss on the min-max scale, mean over cells and steps | " + " | ".join(f"epoch {e}" for e in marks) + " | lowest |",
+        "| loss on the min-max scale, mean over cells and steps | "
+        + " | ".join(f"epoch {e}" for e in marks)
+        + " | lowest |",
         "|---|" + "---|" * (len(marks) + 1),
         "| training | " + " | ".join(f"{train_losses[e - 1]:.6f}" for e in marks) + f" | {lowest(train_losses)} |",
-    ]  # fmt: skip
+    ]
     if rows[0]["val_loss"] is not None:
         held = [row["val_loss"] for row in rows]
         lines.append("| validation | " + " | ".join(f"{held[e - 1]:.6f}" for e in marks) + f" | {lowest(held)} |")

@@ -41,12 +41,15 @@ def errors(store: Any, run: Any, printed: float) -> list[str]:
         "",
         "| scale | " + " | ".join(forecasts) + " |",
         "|---|" + "---|" * len(forecasts),
-    ]  # fmt: skip
+    ]
     for name, scale in scales.items():
         truth = scale(x[targets])
         found = [float(np.mean((scale(np.maximum(f, 0.0)) - truth)[scored] ** 2)) for f in forecasts.values()]
         out.append(f"| {name} | " + " | ".join(f"{e:.5f}" for e in found) + " |")
     test = run.summary()["test_loss"] if run.summary() else None
     if test is not None:
-        out += ["", f"Mean test loss over all predicted steps, as eq. 15 or 16 has it, on the scale learnt on: {test:.5f}."]  # fmt: skip
+        out += [
+            "",
+            f"Mean test loss over all predicted steps, as eq. 15 or 16 has it, on the scale learnt on: {test:.5f}.",
+        ]
     return out

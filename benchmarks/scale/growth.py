@@ -57,9 +57,12 @@ def point(weeks: int, actors: int, actions: int, window: int, hidden: int, repea
     values = rng.poisson(0.3, size=(weeks, actors, actors, actions)).astype(np.float32)
     dates = np.datetime64("2000-01-06") + 7 * np.arange(weeks)
     series = RelationalSeries(
-        values, dates, tuple(f"A{i}" for i in range(actors)), tuple(f"K{i}" for i in range(actions)),
+        values,
+        dates,
+        tuple(f"A{i}" for i in range(actors)),
+        tuple(f"K{i}" for i in range(actions)),
         source=Provenance("Random counts", simulated=True),
-    )  # fmt: skip
+    )
     del values
     recipe = Recipe(
         data={"window": window}, model={"cell": "gru", "hidden_shape": (hidden, hidden, 4)}, train={"clip_norm": 1.0}
@@ -124,13 +127,31 @@ def fit(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
 
 # What people have, and what they may want.
 PLANS = (
-    ("25 countries, 4 classes, 10 years of weeks", {"weeks": 520, "actors": 25, "actions": 4, "window": 7, "hidden": 25}),
-    ("152 countries, 4 classes, 10 years of weeks", {"weeks": 520, "actors": 152, "actions": 4, "window": 7, "hidden": 50}),
-    ("152 countries, 20 roots, 10 years of weeks", {"weeks": 520, "actors": 152, "actions": 20, "window": 7, "hidden": 50}),
-    ("250 actors, 20 roots, 10 years of weeks", {"weeks": 520, "actors": 250, "actions": 20, "window": 7, "hidden": 64}),
-    ("250 actors, 20 roots, 20 years of days", {"weeks": 7305, "actors": 250, "actions": 20, "window": 28, "hidden": 64}),
-    ("all CAMEO actors (about 1,500), 20 roots, 20 years of days", {"weeks": 7305, "actors": 1500, "actions": 20, "window": 28, "hidden": 128}),
-)  # fmt: skip
+    (
+        "25 countries, 4 classes, 10 years of weeks",
+        {"weeks": 520, "actors": 25, "actions": 4, "window": 7, "hidden": 25},
+    ),
+    (
+        "152 countries, 4 classes, 10 years of weeks",
+        {"weeks": 520, "actors": 152, "actions": 4, "window": 7, "hidden": 50},
+    ),
+    (
+        "152 countries, 20 roots, 10 years of weeks",
+        {"weeks": 520, "actors": 152, "actions": 20, "window": 7, "hidden": 50},
+    ),
+    (
+        "250 actors, 20 roots, 10 years of weeks",
+        {"weeks": 520, "actors": 250, "actions": 20, "window": 7, "hidden": 64},
+    ),
+    (
+        "250 actors, 20 roots, 20 years of days",
+        {"weeks": 7305, "actors": 250, "actions": 20, "window": 28, "hidden": 64},
+    ),
+    (
+        "all CAMEO actors (about 1,500), 20 roots, 20 years of days",
+        {"weeks": 7305, "actors": 1500, "actions": 20, "window": 28, "hidden": 128},
+    ),
+)
 EPOCHS = 30
 STUDY = 33  # trainings: a search of 24 trials, 5 seeds of the best settings, a backtest with 4 refits
 NOT_ZERO, BYTES = 0.014, 12  # share of the cells of 152 simulated actors and 20 roots, and a place and a value for each
@@ -155,7 +176,10 @@ def plan(rows: list[dict[str, Any]], core_hour: float, gb_hour: float) -> list[d
     fits, out = fit(rows), []
     for words, sizes in PLANS:
         hours = (EPOCHS * grown(rows, fits, sizes, "seconds") + grown(rows, fits, sizes, "end")) / 3600
-        recipe = Recipe(data={"window": sizes["window"]}, model={"cell": "gru", "hidden_shape": (sizes["hidden"], sizes["hidden"], 4)})  # fmt: skip
+        recipe = Recipe(
+            data={"window": sizes["window"]},
+            model={"cell": "gru", "hidden_shape": (sizes["hidden"], sizes["hidden"], 4)},
+        )
         shape = (sizes["weeks"], sizes["actors"], sizes["actors"], sizes["actions"])
         whole = (
             series_bytes(recipe, shape) / 1e9
@@ -166,7 +190,16 @@ def plan(rows: list[dict[str, Any]], core_hour: float, gb_hour: float) -> list[d
         ways += [(", kept sparse (not built)", sparse)] if sizes is PLANS[-1][1] else []
         for way, gb in ways:
             price = hours * (core_hour + gb * gb_hour)
-            out.append({"plan": words + way, "hours": hours, "gb": gb, "series_gb": cells * 4 / 1e9, "price": price, "study": STUDY * price})  # fmt: skip
+            out.append(
+                {
+                    "plan": words + way,
+                    "hours": hours,
+                    "gb": gb,
+                    "series_gb": cells * 4 / 1e9,
+                    "price": price,
+                    "study": STUDY * price,
+                }
+            )
     return out
 
 
@@ -179,8 +212,11 @@ def plan_words(rows: list[dict[str, Any]], core_hour: float = CORE_HOUR, gb_hour
         "",
         "| task | core hours | memory of a process, GB | of these the values alone | price of a training | of a study |",
         "|---|---|---|---|---|---|",
-    ]  # fmt: skip
-    return lines + [f"| {p['plan']} | {told(p['hours'])} | {told(p['gb'])} | {told(p['series_gb'])} | {told(p['price'])} | {told(p['study'])} |" for p in plan(rows, core_hour, gb_hour)]  # fmt: skip
+    ]
+    return lines + [
+        f"| {p['plan']} | {told(p['hours'])} | {told(p['gb'])} | {told(p['series_gb'])} | {told(p['price'])} | {told(p['study'])} |"
+        for p in plan(rows, core_hour, gb_hour)
+    ]
 
 
 def told(number: float) -> str:
@@ -196,12 +232,22 @@ def told(number: float) -> str:
 def words(rows: list[dict[str, Any]], machine: str) -> str:
     """The tables as Markdown."""
     fits = fit(rows)
-    lines = [f"Measured on {machine}; one thread, tGRU, batches of 61 windows, processor seconds. Base: " + ", ".join(f"{k} {v}" for k, v in BASE.items()) + "."]  # fmt: skip
-    lines += ["", "| grown | sizes | seconds per epoch | seconds of the forecast at the end | peak memory beyond idle, GB | powers: epoch | end | memory |", "|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    lines = [
+        f"Measured on {machine}; one thread, tGRU, batches of 61 windows, processor seconds. Base: "
+        + ", ".join(f"{k} {v}" for k, v in BASE.items())
+        + "."
+    ]
+    lines += [
+        "",
+        "| grown | sizes | seconds per epoch | seconds of the forecast at the end | peak memory beyond idle, GB | powers: epoch | end | memory |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for name in SIZES:
         mine = [r for r in rows if r["grown"] == name]
         cells = [" · ".join(f"{r[k]:.3g}" if k != "size" else str(r[k]) for r in mine) for k in ("size", *KINDS)]
-        lines.append(f"| {UNITS.get(name, name)} | {' | '.join(cells)} | {' | '.join(f'{fits[name][k]:.2f}' for k in KINDS)} |")  # fmt: skip
+        lines.append(
+            f"| {UNITS.get(name, name)} | {' | '.join(cells)} | {' | '.join(f'{fits[name][k]:.2f}' for k in KINDS)} |"
+        )
     return "\n".join([*lines, "", *plan_words(rows)])
 
 
@@ -226,7 +272,9 @@ def main() -> int:
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     with path.open(newline="") as file:
-        return [{"grown": r["grown"], **{k: float(v) for k, v in r.items() if k != "grown"}} for r in csv.DictReader(file)]  # fmt: skip
+        return [
+            {"grown": r["grown"], **{k: float(v) for k, v in r.items() if k != "grown"}} for r in csv.DictReader(file)
+        ]
 
 
 def write_rows(rows: list[dict[str, Any]], path: Path) -> None:

@@ -90,7 +90,15 @@ def view(data: Path) -> list[dict[str, object]]:
 
 
 def row_of(actors: int, actions: int, periods: int, step: str, seconds: float, peak: float) -> dict[str, object]:
-    return {"actors": actors, "actions": actions, "weeks": periods, "step": step, "seconds": round(seconds, 1), "peak_gb": round(peak, 2), "fits": peak < LIMIT_GB}  # fmt: skip
+    return {
+        "actors": actors,
+        "actions": actions,
+        "weeks": periods,
+        "step": step,
+        "seconds": round(seconds, 1),
+        "peak_gb": round(peak, 2),
+        "fits": peak < LIMIT_GB,
+    }
 
 
 def run(actors: int, weeks: int, epochs: int, hidden: str) -> list[dict[str, object]]:
@@ -101,11 +109,24 @@ def run(actors: int, weeks: int, epochs: int, hidden: str) -> list[dict[str, obj
         steps = {
             "simulate": [*me, "--make", data, "--actors", str(actors), "--weeks", str(weeks)],
             "train and forecast": [
-                sys.executable, "-m", "trnn_core", "train", "--data", data, "--runs", runs, "--preset", "quick", "--set",
-                f"train.epochs={epochs}", "--set", f"model.hidden_shape={hidden}", "--json",
+                sys.executable,
+                "-m",
+                "trnn_core",
+                "train",
+                "--data",
+                data,
+                "--runs",
+                runs,
+                "--preset",
+                "quick",
+                "--set",
+                f"train.epochs={epochs}",
+                "--set",
+                f"model.hidden_shape={hidden}",
+                "--json",
             ],
             "draw": [*me, "--draw", data, "--runs", runs],
-        }  # fmt: skip
+        }
         for name, command in steps.items():
             seconds, peak, out = measured(*command)
             rows.append(row_of(actors, 20, weeks, name, seconds, peak))

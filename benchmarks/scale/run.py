@@ -46,7 +46,9 @@ def time_backtest(series: RelationalSeries, executor: Executor, epochs: int) -> 
     """Seconds, and the whole table as text, of a backtest of two trained networks refitted thirteen times each."""
     changes = {"train.epochs": epochs, "train.patience": None}
     began = time.perf_counter()
-    result = backtest(series, {"tgru": changes, "tlstm": changes}, Protocol(min_origins=52, refit_every=4), executor=executor)  # fmt: skip
+    result = backtest(
+        series, {"tgru": changes, "tlstm": changes}, Protocol(min_origins=52, refit_every=4), executor=executor
+    )
     return time.perf_counter() - began, result.table().to_csv(index=False)
 
 
@@ -84,18 +86,40 @@ def torchrun(quick: bool) -> dict[str, object]:
         for precision in ("float32", "float64"):
             rows = {n: _train(Path(folder), n, precision, 2 if quick else 6) for n in (1, 2)}
             worst = max(
-                abs(a[k] / b[k] - 1) for a, b in zip(rows[1], rows[2], strict=True) for k in ("train_loss", "val_loss", "grad_norm")
-            )  # fmt: skip
+                abs(a[k] / b[k] - 1)
+                for a, b in zip(rows[1], rows[2], strict=True)
+                for k in ("train_loss", "val_loss", "grad_norm")
+            )
             found[precision] = {"worst": worst, **{f"seconds {n}": min(r["seconds"] for r in rows[n]) for n in (1, 2)}}
             print(f"torchrun, {precision}: largest relative difference {worst:.1e}", flush=True)
     return found
 
 
 def _train(folder: Path, n: int, precision: str, epochs: int) -> list[dict[str, float]]:
-    settings = [f"train.epochs={epochs}", f"train.precision={precision}", "model.hidden_shape=50,50,4", "data.design=many-to-many"]  # fmt: skip
-    verb = ["trnn_core", "train", "--data", str(folder / "x.npz"), "--preset", "quick", "--runs", str(folder / "runs"), "--run-id", f"{precision}-{n}"]  # fmt: skip
+    settings = [
+        f"train.epochs={epochs}",
+        f"train.precision={precision}",
+        "model.hidden_shape=50,50,4",
+        "data.design=many-to-many",
+    ]
+    verb = [
+        "trnn_core",
+        "train",
+        "--data",
+        str(folder / "x.npz"),
+        "--preset",
+        "quick",
+        "--runs",
+        str(folder / "runs"),
+        "--run-id",
+        f"{precision}-{n}",
+    ]
     verb += [part for s in settings for part in ("--set", s)]
-    start = ["-m"] if n == 1 else ["-m", "torch.distributed.run", "--nproc-per-node", str(n), "--master-port", str(free_port()), "-m"]  # fmt: skip
+    start = (
+        ["-m"]
+        if n == 1
+        else ["-m", "torch.distributed.run", "--nproc-per-node", str(n), "--master-port", str(free_port()), "-m"]
+    )
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, *start, *verb], cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode:
@@ -126,18 +150,31 @@ def speed_words(rows: list[dict]) -> list[str]:
     ]
     lines += ["| where | seconds | times as fast | same table to the last bit | target |", "|---|---|---|---|---|"]
     targets = ["", f"{LOCAL_TARGET}", f"{DASK_TARGET}"]
-    return lines + [f"| {r['executor']} | {r['seconds']:.1f} | {r['speed-up']:.2f} | {'yes' if r['same table'] else 'NO'} | {t} |" for r, t in zip(rows, targets, strict=True)]  # fmt: skip
+    return lines + [
+        f"| {r['executor']} | {r['seconds']:.1f} | {r['speed-up']:.2f} | {'yes' if r['same table'] else 'NO'} | {t} |"
+        for r, t in zip(rows, targets, strict=True)
+    ]
 
 
 def curve_words(curves: dict[str, dict]) -> list[str]:
-    lines = ["| precision | largest relative difference of losses and gradient norms | seconds per epoch, one process | two |", "|---|---|---|---|"]  # fmt: skip
-    return lines + [f"| {p} | {c['worst']:.1e} | {c['seconds 1']:.2f} | {c['seconds 2']:.2f} |" for p, c in curves.items()]  # fmt: skip
+    lines = [
+        "| precision | largest relative difference of losses and gradient norms | seconds per epoch, one process | two |",
+        "|---|---|---|---|",
+    ]
+    return lines + [
+        f"| {p} | {c['worst']:.1e} | {c['seconds 1']:.2f} | {c['seconds 2']:.2f} |" for p, c in curves.items()
+    ]
 
 
 def large_words(rows: list[dict]) -> list[str]:
     lines = ["Memory is that of the command and all its children together.", ""]
-    lines += ["| actors | actions | periods | step | seconds | peak memory, GB | below 8 GB |", "|---|---|---|---|---|---|---|"]  # fmt: skip
-    return lines + ["| " + " | ".join(str(v) for v in (*list(r.values())[:-1], "yes" if r["fits"] else "NO")) + " |" for r in rows]  # fmt: skip
+    lines += [
+        "| actors | actions | periods | step | seconds | peak memory, GB | below 8 GB |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    return lines + [
+        "| " + " | ".join(str(v) for v in (*list(r.values())[:-1], "yes" if r["fits"] else "NO")) + " |" for r in rows
+    ]
 
 
 TITLES = {
@@ -152,7 +189,14 @@ TITLES = {
 
 def report(parts: dict[str, Any]) -> str:
     lines = ["# Outgrowing one process", "", "Made by `python benchmarks/scale/run.py`.", ""]
-    words: dict[str, Callable[[Any], list[str]]] = {"backtests": speed_words, "torchrun": curve_words, "large": large_words, "larger": large_words, "smooth": smooth.words, "growth": lambda g: [g["words"]]}  # fmt: skip
+    words: dict[str, Callable[[Any], list[str]]] = {
+        "backtests": speed_words,
+        "torchrun": curve_words,
+        "large": large_words,
+        "larger": large_words,
+        "smooth": smooth.words,
+        "growth": lambda g: [g["words"]],
+    }
     for name, title in TITLES.items():
         lines += [f"## {title}", "", *(words[name](parts[name]) if name in parts else ["Not measured yet."]), ""]
     return "\n".join(lines)
@@ -191,7 +235,14 @@ def main() -> int:
     parser.add_argument("--only", choices=list(TITLES), action="append")
     parser.add_argument("--view", type=Path, action="append", default=[])
     args = parser.parse_args()
-    measure = {"backtests": backtests, "torchrun": torchrun, "growth": grow, "large": lambda quick: draw_large(quick, args.view), "larger": draw_larger, "smooth": lambda quick: smooth.smooth(60 if quick else 250, 4 if quick else 20)}  # fmt: skip
+    measure = {
+        "backtests": backtests,
+        "torchrun": torchrun,
+        "growth": grow,
+        "large": lambda quick: draw_large(quick, args.view),
+        "larger": draw_larger,
+        "smooth": lambda quick: smooth.smooth(60 if quick else 250, 4 if quick else 20),
+    }
     known = HERE / "results.json"
     parts: dict[str, Any] = json.loads(known.read_text()) if known.exists() and not args.quick else {}
     for name, work in measure.items():

@@ -80,7 +80,15 @@ def smooth(actors: int, n_changes: int) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
 
     def add(what: str, times: list[float]) -> None:
-        rows.append({"what": what, "n": len(times), "median": float(np.median(times)), "p95": float(np.percentile(times, 95)), "largest": max(times)})  # fmt: skip
+        rows.append(
+            {
+                "what": what,
+                "n": len(times),
+                "median": float(np.median(times)),
+                "p95": float(np.percentile(times, 95)),
+                "largest": max(times),
+            }
+        )
         print({k: round(v) if isinstance(v, float) else v for k, v in rows[-1].items()}, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
@@ -108,7 +116,10 @@ def smooth(actors: int, n_changes: int) -> list[dict[str, object]]:
 def words(rows: list[dict[str, object]]) -> list[str]:
     lines = ["Simulated, 20 actions, page Data; milliseconds, server and browser on the same machine.", ""]
     lines += ["| what | how often | median | 95 % below | largest | at most |", "|---|---|---|---|---|---|"]
-    return lines + [f"| {r['what']} | {r['n']} | {r['median']:.0f} | {r['p95']:.0f} | {r['largest']:.0f} | {LIMITS.get(str(r['what']), '')} |" for r in rows]  # fmt: skip
+    return lines + [
+        f"| {r['what']} | {r['n']} | {r['median']:.0f} | {r['p95']:.0f} | {r['largest']:.0f} | {LIMITS.get(str(r['what']), '')} |"
+        for r in rows
+    ]
 
 
 def is_smooth(rows: list[dict[str, object]]) -> bool:

@@ -75,7 +75,12 @@ def measure(preset_name: str, epochs: int, pairs: int) -> list[dict[str, dict[st
 
     execute.finish_run = lambda fitted, run: ({}, {})  # forecasts come after the loop and are not part of it
     extras = Extras()
-    for owner, name, aside in ((Recorder, "__call__", False), (Recorder, "control", False), (Flusher, "_flush", True), (Heartbeat, "_beat", True)):  # fmt: skip
+    for owner, name, aside in (
+        (Recorder, "__call__", False),
+        (Recorder, "control", False),
+        (Flusher, "_flush", True),
+        (Heartbeat, "_beat", True),
+    ):
         extras.watch(owner, name, aside)
     torch.set_num_threads(1)
     recipe = preset(preset_name).changed(**{"train.epochs": epochs, "train.warmup": 0})

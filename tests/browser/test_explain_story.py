@@ -27,7 +27,9 @@ def add_change(page: Page, source: str, target: str, amount: str) -> None:
     choose(page, "Towards whom", target)
     page.get_by_role("spinbutton", name="How much").fill(amount)
     page.get_by_role("button", name="Add this change").click()
-    page.locator(".gtitle", has_text="What the change makes of the forecast").wait_for(state="attached", timeout=2 * WAIT)  # fmt: skip
+    page.locator(".gtitle", has_text="What the change makes of the forecast").wait_for(
+        state="attached", timeout=2 * WAIT
+    )
     settled(page)
 
 
@@ -40,7 +42,10 @@ def keep(page: Page, name: str) -> None:
 
 def lay_beside(page: Page, name: str) -> None:
     """Choose from a list at the page's end; the scrolling that brings it into view closes it again at first."""
-    box, option = page.get_by_role("combobox", name=re.compile("Lay two side by side")), page.get_by_role("option", name=name)  # fmt: skip
+    box, option = (
+        page.get_by_role("combobox", name=re.compile("Lay two side by side")),
+        page.get_by_role("option", name=name),
+    )
     for _ in range(20):
         if option.is_visible():
             break
@@ -104,7 +109,9 @@ def test_recent_weeks_can_be_edited_as_a_table(page: Page, server: Server) -> No
     settled(page)
     page.get_by_role("button", name="Use these figures").click()
     page.get_by_text(re.compile(f"{a} to {b}, .*: set to 77 in the ")).wait_for()
-    page.locator(".gtitle", has_text="What the change makes of the forecast").wait_for(state="attached", timeout=2 * WAIT)  # fmt: skip
+    page.locator(".gtitle", has_text="What the change makes of the forecast").wait_for(
+        state="attached", timeout=2 * WAIT
+    )
     settled(page)
     assert page.locator("[data-testid=stException]").count() == 0
 

@@ -35,7 +35,9 @@ def own_csv(weeks: int = 60) -> bytes:
 def upload(page: Page, server: Server, name: str, content: bytes) -> None:
     page.goto(server.url)
     page.get_by_role("link", name="bring your own").click()
-    page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "application/octet-stream", "buffer": content})  # fmt: skip
+    page.locator("input[type=file]").set_input_files(
+        {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+    )
 
 
 def test_own_table_with_unknown_countries_reconciled_trained_and_forecast(page: Page, server: Server) -> None:
@@ -60,14 +62,20 @@ def test_own_table_with_unknown_countries_reconciled_trained_and_forecast(page: 
     assert newest.config["data"]["fingerprint"] == series.fingerprint
 
 
-def test_six_clicks_and_two_minutes_from_ones_own_file_to_its_forecast(page: Page, server: Server, tmp_path: Path) -> None:  # fmt: skip
+def test_six_clicks_and_two_minutes_from_ones_own_file_to_its_forecast(
+    page: Page, server: Server, tmp_path: Path
+) -> None:
     file, begun, clicks = tmp_path / "six clicks.csv", time.monotonic(), 0
     file.write_bytes(own_csv().replace(b"Ruritania", b"Brazil").replace(b"Untied States", b"Japan"))
     page.goto(server.url)
     for role, name in (
-        ("link", "bring your own"), ("button", "Upload"), ("button", "Import"), ("button", "Save and train on it"),
-        ("button", "Start training"), ("link", "See the forecast"),
-    ):  # fmt: skip
+        ("link", "bring your own"),
+        ("button", "Upload"),
+        ("button", "Import"),
+        ("button", "Save and train on it"),
+        ("button", "Start training"),
+        ("link", "See the forecast"),
+    ):
         target = page.get_by_role(role, name=name, exact=name in ("Import", "Upload")).first  # type: ignore[arg-type]
         target.wait_for()
         clicks += 1

@@ -48,7 +48,9 @@ def same_elsewhere(chromium: Browser, page: Page, ready: Callable[[Page], None])
 
 
 @pytest.mark.slow
-def test_a_forecast_set_up_by_hand_opens_the_same_for_somebody_else(page: Page, chromium: Browser, server: Server) -> None:  # fmt: skip
+def test_a_forecast_set_up_by_hand_opens_the_same_for_somebody_else(
+    page: Page, chromium: Browser, server: Server
+) -> None:
     run = RunStore(server.runs).get("first")
     actors, past = run.config["data"]["actors"], run.hindcast()
     assert past is not None
@@ -59,7 +61,9 @@ def test_a_forecast_set_up_by_hand_opens_the_same_for_somebody_else(page: Page, 
     choose(page, "Week", week)
     choose(page, "Horizon", "3 ahead")
     choose(page, "Show", "Forecast error")
-    page.get_by_role("radio", name="material conflict").or_(page.get_by_role("button", name="material conflict")).first.click()  # fmt: skip
+    page.get_by_role("radio", name="material conflict").or_(
+        page.get_by_role("button", name="material conflict")
+    ).first.click()
     settled(page)
     choose(page, "Sender", actors[2])
     choose(page, "Receiver", actors[4])

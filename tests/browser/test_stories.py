@@ -215,8 +215,10 @@ def written_at(run: Run, epoch: int) -> float | None:
 
 
 @pytest.mark.parametrize(
-    "size", [(390, 844), *(pytest.param(s, marks=pytest.mark.slow) for s in [(1280, 720), (1440, 900), (1920, 1080)])], ids=str
-)  # fmt: skip
+    "size",
+    [(390, 844), *(pytest.param(s, marks=pytest.mark.slow) for s in [(1280, 720), (1440, 900), (1920, 1080)])],
+    ids=str,
+)
 def test_nothing_is_cut_off_or_fetched_from_anywhere_else(page: Page, server: Server, size: tuple[int, int]) -> None:
     hosts: set[str] = set()
     page.on("request", lambda request: hosts.add(urlparse(request.url).hostname or ""))

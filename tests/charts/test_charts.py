@@ -88,19 +88,27 @@ CHARTS = {
         ERRORS, ["a", "b"], "G", unit="squared error", axis="action", simulated=s.source.simulated, dark=d
     ),
     "errors by country": lambda s, d: errors_by_country(
-        pd.DataFrame({"country": s.actors, "sent": week(s)[0], "received": week(s)[1]}), unit="squared error",
-        subtitle="", simulated=s.source.simulated, dark=d,
+        pd.DataFrame({"country": s.actors, "sent": week(s)[0], "received": week(s)[1]}),
+        unit="squared error",
+        subtitle="",
+        simulated=s.source.simulated,
+        dark=d,
     ),
     "PIT": lambda s, d: pit_histogram(np.full(10, 0.1), "a", simulated=s.source.simulated, dark=d),
     "coverage": lambda s, d: coverage_by_group(
-        pd.DataFrame({"model": ["a", "a"], "group": ["all", "quiet"], "coverage90": [0.9, 0.93]}), ["a"], ["all", "quiet"],
-        simulated=s.source.simulated, dark=d,
+        pd.DataFrame({"model": ["a", "a"], "group": ["all", "quiet"], "coverage90": [0.9, 0.93]}),
+        ["a"],
+        ["all", "quiet"],
+        simulated=s.source.simulated,
+        dark=d,
     ),
     "trials": lambda s, d: trial_history(
-        [{"number": 0, "state": "complete", "value": 0.3, "params": {"train.batch": 8}}], simulated=s.source.simulated, dark=d
+        [{"number": 0, "state": "complete", "value": 0.3, "params": {"train.batch": 8}}],
+        simulated=s.source.simulated,
+        dark=d,
     ),
     "importance": lambda s, d: setting_importance({"train.batch": 0.7}, simulated=s.source.simulated, dark=d),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -208,7 +216,10 @@ def test_two_networks_on_one_scale_draw_equal_figures_equally(small_series) -> N
     strong = weak.copy()
     strong[2, 3] = 10.0
     about = {"simulated": True, "kind": "change"}
-    alone, faint, both = (network(m, small_series.actors, places, "N", largest=x, **about) for m, x in ((weak, None), (weak, 10.0), (strong, 10.0)))  # fmt: skip
+    alone, faint, both = (
+        network(m, small_series.actors, places, "N", largest=x, **about)
+        for m, x in ((weak, None), (weak, 10.0), (strong, 10.0))
+    )
     width = lambda figure: figure.data[0].line.width  # noqa: E731  # the faintest lies below
     assert width(alone) > width(faint) == width(both)
 

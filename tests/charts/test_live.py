@@ -14,7 +14,14 @@ from trnn_core.errors import TRNNError
 
 def history(n: int) -> pd.DataFrame:
     epochs = np.arange(1, n + 1)
-    return pd.DataFrame({"epoch": epochs, "train_loss": 1 / epochs, "val_loss": 1 / epochs + 0.5 * (epochs > 3), "grad_norm": 2.0 / epochs})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "epoch": epochs,
+            "train_loss": 1 / epochs,
+            "val_loss": 1 / epochs + 0.5 * (epochs > 3),
+            "grad_norm": 2.0 / epochs,
+        }
+    )
 
 
 def test_rows_hold_both_lines_the_best_epoch_and_earlier_runs() -> None:

@@ -33,7 +33,23 @@ def test_capitals_lie_near_the_middles_of_their_countries_as_told_by_another_sou
         far[match.name] = float(np.hypot(latitude - row.centroid_lat, across))
     assert len(far) > 130
     assert np.median(list(far.values())) < 2.5
-    wide = {"Russian Federation", "Canada", "United States", "China", "Australia", "Brazil", "Indonesia", "Chile", "Argentina", "Algeria", "Libya", "India", "Malaysia", "Mexico", "Democratic Republic of the Congo"}  # fmt: skip
+    wide = {
+        "Russian Federation",
+        "Canada",
+        "United States",
+        "China",
+        "Australia",
+        "Brazil",
+        "Indonesia",
+        "Chile",
+        "Argentina",
+        "Algeria",
+        "Libya",
+        "India",
+        "Malaysia",
+        "Mexico",
+        "Democratic Republic of the Congo",
+    }
     assert {name for name, degrees in far.items() if degrees > 10} <= wide, far
 
 
@@ -70,8 +86,12 @@ def test_two_blocs_are_found_named_and_set_side_by_side(small_series) -> None:
 def test_a_network_by_bloc_has_a_legend_and_a_hidden_country_is_not_drawn(small_series) -> None:
     blocs = find_blocs(small_series)
     scene = Scene(blocs, map_frame(small_series.actors), frozenset({0}))
-    figure = network(np.ones((6, 6)), small_series.actors, place_on_map(small_series.actors), "N", simulated=True, scene=scene)  # fmt: skip
-    assert [t.name for t in figure.data if t.showlegend] == [n.replace("<", "&lt;").replace(">", "&gt;") for n in blocs.names]  # fmt: skip
+    figure = network(
+        np.ones((6, 6)), small_series.actors, place_on_map(small_series.actors), "N", simulated=True, scene=scene
+    )
+    assert [t.name for t in figure.data if t.showlegend] == [
+        n.replace("<", "&lt;").replace(">", "&gt;") for n in blocs.names
+    ]
     nodes = figure.data[-1]
     assert nodes.marker.size[0] == 0 and nodes.text[0] == "" and nodes.marker.size[1] > 0
     assert any("°" in a.text for a in figure.layout.annotations)

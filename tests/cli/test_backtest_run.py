@@ -13,7 +13,19 @@ from trnn_core.training.store import RunStore
 def test_a_backtest_of_a_run_is_added_to_it_and_told_by_its_report(tmp_path, capsys):
     home = make_home(tmp_path / "home", n_actors=4, n_periods=80, epochs=1)
     runs = str(home / "runs")
-    command = ["backtest", "--run", "first", "--runs", runs, "--models", "persistence,network", "--min-origins", "8", "--workers", "1"]  # fmt: skip
+    command = [
+        "backtest",
+        "--run",
+        "first",
+        "--runs",
+        runs,
+        "--models",
+        "persistence,network",
+        "--min-origins",
+        "8",
+        "--workers",
+        "1",
+    ]
     assert main(command) == 0
     assert "Added to the run." in capsys.readouterr().out
     store = RunStore(runs)

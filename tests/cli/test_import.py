@@ -82,10 +82,13 @@ def test_a_grouping_and_corrections_come_from_files(tmp_path: Path) -> None:
         (["import", "a", "--out", "x.csv"], "--out must be a name ending in .npz"),
         (["import", "a", "--actors", "1", "--out", "x.npz"], "Import option 'actors'"),
         (["import", "a", "--column", "date", "--out", "x.npz"], "--column must be ROLE=HEADER"),
-        (["import", "a", "--actions", "none.json", "--out", "x.npz"], "--actions must be quad, root, own or a JSON file"),
+        (
+            ["import", "a", "--actions", "none.json", "--out", "x.npz"],
+            "--actions must be quad, root, own or a JSON file",
+        ),
         (["info", "nowhere.npz"], "There must be a file nowhere.npz"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_one_sentence_and_exit_code_2(
     tmp_path: Path,
     arguments: list[str],

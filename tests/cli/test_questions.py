@@ -41,7 +41,9 @@ def test_influence_checked_by_training_three_more_is_kept_and_not_undone(runs, c
     assert "over 3 further trainings, each without another third" in checked["stability"]
     ours, theirs = ({(r["moves"], r["moved"]): r for r in x["rows"]} for x in (before, checked))
     both = ours.keys() & theirs.keys()
-    assert both and all(ours[t]["influence"] == theirs[t]["influence"] and ours[t]["error"] != theirs[t]["error"] for t in both)  # fmt: skip
+    assert both and all(
+        ours[t]["influence"] == theirs[t]["influence"] and ours[t]["error"] != theirs[t]["error"] for t in both
+    )
     assert all(-1 <= checked["between"][part] <= 1 for part in ("sender", "receiver", "action"))
     assert (
         asked(capsys, "influence", "first", "--runs", runs)["retrained"] == 3

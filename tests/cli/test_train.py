@@ -128,7 +128,9 @@ def test_ctrl_c_on_a_terminal_stops_cleanly_and_resume_goes_on(typed, small_seri
     RunStore("runs").create(SMALL.changed(**{"train.epochs": 100000}), small_series, run_id="long")
     control, terminal = pty.openpty()
     command = [sys.executable, "-m", "trnn_core", "train", "--resume", "long", "--runs", str(Path("runs").resolve())]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True)  # fmt: skip
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True
+    )
     os.close(terminal)
     run, deadline = RunStore("runs").get("long"), time.monotonic() + 60
     seen = b""

@@ -49,10 +49,16 @@ def test_first_rows_when_all_slots_collide() -> None:
 
 
 EVENTS = st.lists(
-    st.tuples(st.integers(1, 28), st.sampled_from("ABCD"), st.sampled_from(["010", "112", "190"]), st.sampled_from("ABCD"), st.sampled_from("xyz")),
+    st.tuples(
+        st.integers(1, 28),
+        st.sampled_from("ABCD"),
+        st.sampled_from(["010", "112", "190"]),
+        st.sampled_from("ABCD"),
+        st.sampled_from("xyz"),
+    ),
     min_size=1,
     max_size=120,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=60, deadline=None)

@@ -27,38 +27,89 @@ CASES: dict[str, tuple[str | bytes, str]] = {
     "icews header only": (icews_text([]), r"^f: must hold at least one row below the header"),
     "table header only": ("date,source,target\n", r"^f, line 2: a table must hold at least one row"),
     "icews with commas": (ICEWS.replace("\t", ","), r"^f, line 1: ICEWS files must be tab separated"),
-    "polecat with commas": (polecat_text([polecat_row("2018-01-01", "USA", "1", "RUS")]).replace("\t", ";"), r"^f, line 1: POLECAT files must be tab separated"),
-    "table without separator": (TABLE.replace(",", " "), r"^f, line 1: a table's header must name columns separated by comma"),
+    "polecat with commas": (
+        polecat_text([polecat_row("2018-01-01", "USA", "1", "RUS")]).replace("\t", ";"),
+        r"^f, line 1: POLECAT files must be tab separated",
+    ),
+    "table without separator": (
+        TABLE.replace(",", " "),
+        r"^f, line 1: a table's header must name columns separated by comma",
+    ),
     "utf-16": (ICEWS.encode("utf-16"), r"^f, line 1: must be UTF-8 text. It is UTF-16"),
     "utf-16 without mark": (TABLE.encode("utf-16-le"), r"^f, line 1: must be UTF-8 text. It is UTF-16"),
     "latin-1": (LATIN, r"^f, line 2: must be UTF-8 text. Byte 0xe9 is not.*latin-1"),
     "latin-1 table": (TABLE.replace("Japan", "Côte").encode("latin-1"), r"^f, line 2: must be UTF-8 text. Byte 0xf4"),
     "nul byte": (ICEWS.replace("text of 112", "a\0b"), r"^f, line 3: must be text. It holds (a NUL byte|NUL bytes)"),
     "ragged icews, short": (ICEWS + "1\t2014-01-03\tx\n", r"^f, line 4: must have 20 tab-separated fields.*Got 3"),
-    "ragged icews, long": (ICEWS.replace("\n", "\textra\n").replace("\textra", "", 1), r"^f, line 2: must have 20 tab-separated fields.*Got 21"),
-    "ragged table": (TABLE + "2004-01-15,Korea, South,Japan,x,1\n", r"^f, line 4: must have 5 fields separated by comma.*Got 6"),
-    "ragged gdelt": (gdelt_row(1, "20150218", "USA", "010", "1", "IRN") + "\n1\t2\n", r"^f, line 2: must have 58 tab-separated fields.*Got 2"),
-    "quoted newline in a table": (TABLE.replace("Japan,x,3", '"Ja\npan",x,3'), r"^f, line 2: a quoted field must end on its line"),
-    "quoted newline in icews": (ICEWS.replace("text of 112", '"text\nof 112"'), r"^f, line 3: must have 20 tab-separated fields"),
-    "only bad dates in icews": (ICEWS.replace("2014-01-0", "2014-13-0"), r"^f: at least one row must be usable.*unparseable date \(first: f, line 2, '2014-13-01'"),
-    "bad date in a table": (TABLE.replace("2004-01-08", "2014-13-01"), r"^f, line 3: must have a date such as.*Got '2014-13-01'"),
-    "mixed date formats": (TABLE.replace("2004-01-08", "08/01/2004"), r"^f, line 3: dates must be written in one way. Got '08/01/2004' after '2004-01-01' in f, line 2"),
-    "dates that could be either": (TABLE.replace("2004-01-01", "01/02/2004").replace("2004-01-08", "08/02/2004"), r"^f, line 2: the date '01/02/2004' must be certain. It could be DD/MM/YYYY or MM/DD/YYYY"),
+    "ragged icews, long": (
+        ICEWS.replace("\n", "\textra\n").replace("\textra", "", 1),
+        r"^f, line 2: must have 20 tab-separated fields.*Got 21",
+    ),
+    "ragged table": (
+        TABLE + "2004-01-15,Korea, South,Japan,x,1\n",
+        r"^f, line 4: must have 5 fields separated by comma.*Got 6",
+    ),
+    "ragged gdelt": (
+        gdelt_row(1, "20150218", "USA", "010", "1", "IRN") + "\n1\t2\n",
+        r"^f, line 2: must have 58 tab-separated fields.*Got 2",
+    ),
+    "quoted newline in a table": (
+        TABLE.replace("Japan,x,3", '"Ja\npan",x,3'),
+        r"^f, line 2: a quoted field must end on its line",
+    ),
+    "quoted newline in icews": (
+        ICEWS.replace("text of 112", '"text\nof 112"'),
+        r"^f, line 3: must have 20 tab-separated fields",
+    ),
+    "only bad dates in icews": (
+        ICEWS.replace("2014-01-0", "2014-13-0"),
+        r"^f: at least one row must be usable.*unparseable date \(first: f, line 2, '2014-13-01'",
+    ),
+    "bad date in a table": (
+        TABLE.replace("2004-01-08", "2014-13-01"),
+        r"^f, line 3: must have a date such as.*Got '2014-13-01'",
+    ),
+    "mixed date formats": (
+        TABLE.replace("2004-01-08", "08/01/2004"),
+        r"^f, line 3: dates must be written in one way. Got '08/01/2004' after '2004-01-01' in f, line 2",
+    ),
+    "dates that could be either": (
+        TABLE.replace("2004-01-01", "01/02/2004").replace("2004-01-08", "08/02/2004"),
+        r"^f, line 2: the date '01/02/2004' must be certain. It could be DD/MM/YYYY or MM/DD/YYYY",
+    ),
     "nan": (TABLE.replace(",2\n", ",nan\n"), r"^f, line 3: 'value' must be a finite number. Got 'nan'"),
     "inf": (TABLE.replace(",2\n", ",-inf\n"), r"^f, line 3: 'value' must be a finite number. Got '-inf'"),
     "text for a number": (TABLE.replace(",2\n", ",two\n"), r"^f, line 3: 'value' must be a finite number. Got 'two'"),
     "empty count": (TABLE.replace(",2\n", ",\n"), r"^f, line 3: a count must be a number. Got ''"),
     "negative count": (TABLE.replace(",2\n", ",-2\n"), r"^f, line 3: counts must not be negative. Got '-2'"),
-    "duplicate key": (TABLE + "2004-01-08,Japan,France,x,9\n", r"^f, line 4: each date, source, target and action must have one row. Japan to France, x"),
+    "duplicate key": (
+        TABLE + "2004-01-08,Japan,France,x,9\n",
+        r"^f, line 4: each date, source, target and action must have one row. Japan to France, x",
+    ),
     "duplicate header": ("date,source,source,target\n2004-01-01,a,b,c\n", r"^f, line 1: one column must be the source"),
-    "one actor": (icews_text([icews_row(f"2014-01-0{d}", "France", "040", "France") for d in (1, 2)]), r"^f: a relation needs at least two actors.*Found 1 \(France\)"),
-    "one day": (icews_text(ROWS[:1]), r"^f: a series needs at least two days. The files cover 2014-01-01 to 2014-01-01"),
-    "a column missing": (ICEWS.replace("CAMEO Code", "CAMEO").replace("Event Text", "CAMEO Code"), r"^f, line 1: the header must name the columns.*Missing: Event Text"),
-    "icews header twice the same": (ICEWS.replace("Publisher", "Event Date"), r"^f, line 1: each column must be named once. Got 'Event Date' 2 times"),
-    "damaged gzip": (gzip.compress(ICEWS.encode())[:-30], r"^f: must unpack without errors. It is damaged or cut short"),
+    "one actor": (
+        icews_text([icews_row(f"2014-01-0{d}", "France", "040", "France") for d in (1, 2)]),
+        r"^f: a relation needs at least two actors.*Found 1 \(France\)",
+    ),
+    "one day": (
+        icews_text(ROWS[:1]),
+        r"^f: a series needs at least two days. The files cover 2014-01-01 to 2014-01-01",
+    ),
+    "a column missing": (
+        ICEWS.replace("CAMEO Code", "CAMEO").replace("Event Text", "CAMEO Code"),
+        r"^f, line 1: the header must name the columns.*Missing: Event Text",
+    ),
+    "icews header twice the same": (
+        ICEWS.replace("Publisher", "Event Date"),
+        r"^f, line 1: each column must be named once. Got 'Event Date' 2 times",
+    ),
+    "damaged gzip": (
+        gzip.compress(ICEWS.encode())[:-30],
+        r"^f: must unpack without errors. It is damaged or cut short",
+    ),
     "damaged zip": (b"PK\x03\x04" + b"x" * 50, r"^f: must be a whole zip file"),
     "damaged parquet": (b"PAR1" + b"x" * 50, r"^f: must be a whole Parquet file"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -25,7 +25,13 @@ def peak_mb(path: Path) -> float:
 
 
 def test_a_file_five_times_as_long_needs_no_more_memory(tmp_path: Path) -> None:
-    rows = [icews_row(f"2014-01-{d:02}", s, c, t, Publisher="x" * 400) for d in range(1, 29) for s in ("Iran", "Iraq") for t in ("Oman", "Qatar") for c in ("040", "112")]  # fmt: skip
+    rows = [
+        icews_row(f"2014-01-{d:02}", s, c, t, Publisher="x" * 400)
+        for d in range(1, 29)
+        for s in ("Iran", "Iraq")
+        for t in ("Oman", "Qatar")
+        for c in ("040", "112")
+    ]
     text = icews_text(rows).encode()
     header, body = text.split(b"\n", 1)
     peaks = []

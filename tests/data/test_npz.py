@@ -101,13 +101,22 @@ def hostile() -> dict[str, tuple[dict[str, bytes], str]]:
     objects = np.array([_Evil()], dtype=object)
     ones = np.ones((2, 2, 2, 1), np.int32)
     return {
-        "pickled object": (good | {"actors": npy(objects)}, "array 'actors': must hold numbers or text. Got pickled Python objects, which are never opened"),
+        "pickled object": (
+            good | {"actors": npy(objects)},
+            "array 'actors': must hold numbers or text. Got pickled Python objects, which are never opened",
+        ),
         "bare pickle": (good | {"values": pickle.dumps(_Evil())}, "array 'values': must start with an array header"),
-        "forged shape": (good | {"values": npy(ones, shape=(10**6, 10**3, 10**3, 4))}, "array 'values': the header promises 16000000000000 bytes"),
+        "forged shape": (
+            good | {"values": npy(ones, shape=(10**6, 10**3, 10**3, 4))},
+            "array 'values': the header promises 16000000000000 bytes",
+        ),
         "negative shape": (good | {"values": npy(ones, shape=(-2, -2, 2, 1))}, "the header promises"),
         "overflowing shape": (good | {"values": npy(ones, shape=(2**62, 2**62, 2**62, 4))}, "the header promises"),
         "forged dtype": (good | {"values": npy(ones, descr="<U999999")}, "must be numbers|the header promises"),
-        "lying header": (good | {"values": b"\x93NUMPY\x01\x00\x10\x00" + b"__import__('os')"}, "must start with an array header"),
+        "lying header": (
+            good | {"values": b"\x93NUMPY\x01\x00\x10\x00" + b"__import__('os')"},
+            "must start with an array header",
+        ),
         "missing array": ({k: v for k, v in good.items() if k != "dates"}, "Missing: dates"),
         "complex": (good | {"values": npy(ones.astype(complex))}, "must hold numbers or text. Got complex128"),
         "three modes": (good | {"values": npy(ones[..., 0])}, "numbers with four modes"),
@@ -115,9 +124,15 @@ def hostile() -> dict[str, tuple[dict[str, bytes], str]]:
         "a gap": (good | {"dates": npy(np.array(["2004-01-01", "2004-01-09"]))}, "Dates must step by a day, a week"),
         "labels too few": (good | {"actors": npy(np.array(["a"]))}, "shape of their labels"),
         "infinite": (good | {"values": npy(np.full((2, 2, 2, 1), np.inf))}, "Observed values must be finite"),
-        "bad provenance": (good | {"source": npy(np.array('{"title": 3, "wrong": 1}'))}, "provenance must be a JSON object"),
-        "negative count": (good | {"values": npy(-ones), "source": npy(np.array('{"kind": "count"}'))}, "counts must not be negative"),
-    }  # fmt: skip
+        "bad provenance": (
+            good | {"source": npy(np.array('{"title": 3, "wrong": 1}'))},
+            "provenance must be a JSON object",
+        ),
+        "negative count": (
+            good | {"values": npy(-ones), "source": npy(np.array('{"kind": "count"}'))},
+            "counts must not be negative",
+        ),
+    }
 
 
 @pytest.mark.parametrize("case", hostile())

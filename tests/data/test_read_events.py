@@ -31,9 +31,14 @@ def test_cameo_codes_are_text_with_leading_zeros(tmp_path: Path) -> None:
         if series.values[..., series.actions.index(a)].any()
     }
     assert of == {
-        "01 make public statement": 1, "03 express intent to cooperate": 1, "04 consult": 1, "10 demand": 1, "11 disapprove": 0,
-        "18 assault": 1, "20 use unconventional mass violence": 1,
-    }  # fmt: skip
+        "01 make public statement": 1,
+        "03 express intent to cooperate": 1,
+        "04 consult": 1,
+        "10 demand": 1,
+        "11 disapprove": 0,
+        "18 assault": 1,
+        "20 use unconventional mass violence": 1,
+    }
     assert len(series.actions) == 20
 
 

@@ -125,7 +125,7 @@ def test_corrections_of_the_user_are_applied(tmp_path: Path) -> None:
         ({"04": "talk", "19": "fight", "07": "aid"}, {"talk": 2, "fight": 1}),
         ("own", {"040": 2, "190": 1}),
     ],
-)  # fmt: skip
+)
 def test_actions_of_a_table_are_grouped_as_asked(tmp_path: Path, actions: object, expected: dict[str, int]) -> None:
     text = "date,source,target,cameo\n2014-01-01,USA,IRN,040\n2014-01-02,IRN,USA,040\n2014-01-02,IRN,USA,190\n"
     series = read_series(write(tmp_path / "a.csv", text), options=ImportOptions(actors="all", actions=actions))

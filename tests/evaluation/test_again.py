@@ -41,11 +41,14 @@ def twice(tmp_path_factory) -> list[dict[str, str]]:
     root = Path(__file__).resolve().parents[2]
     runs = [
         subprocess.Popen(
-            [sys.executable, "-c", RUN, str(path), order], cwd=root, stdout=subprocess.PIPE, text=True,
+            [sys.executable, "-c", RUN, str(path), order],
+            cwd=root,
+            stdout=subprocess.PIPE,
+            text=True,
             env={**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": threads},
         )
         for order, seed, threads in (("forwards", "1", "1"), ("backwards", "2", "2"))
-    ]  # fmt: skip
+    ]
     found = [run.communicate()[0] for run in runs]
     assert [run.returncode for run in runs] == [0, 0]
     return [json.loads(text.splitlines()[-1]) for text in found]

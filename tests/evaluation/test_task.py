@@ -62,7 +62,12 @@ def test_a_backtest_is_done_kept_and_added_to_its_run(store):
     here = backtest(series, {"persistence": {}, "mean": {}, "network": {"recipe": recipe}}, SHORT, each=lambda *_: None)
     pd.testing.assert_frame_equal(result.leaderboard(2), here.leaderboard(2))
     pd.testing.assert_frame_equal(result.misses("network"), here.misses("network"))
-    assert (result.period, result.kind, result.simulated, result.words) == ("week", "count", True, SHORT.describe(series))  # fmt: skip
+    assert (result.period, result.kind, result.simulated, result.words) == (
+        "week",
+        "count",
+        True,
+        SHORT.describe(series),
+    )
     tidy = pd.read_parquet(io.BytesIO(task.read("backtest.parquet")))
     assert list(tidy.columns) == ["model", "origin", "horizon", "action", "metric", "value"]
     run = store.get("first")
@@ -72,7 +77,10 @@ def test_a_backtest_is_done_kept_and_added_to_its_run(store):
     # A further model is added without scoring the others again, and one without the network does not replace it.
     before = {p.name: p.stat().st_mtime_ns for p in parts_folder(store).iterdir()}
     more = begin(store, "persistence", "mean", "ewma")
-    assert ended(more).message == "10 past weeks, 3 models. The run keeps its earlier backtest, which has its own network in it."  # fmt: skip
+    assert (
+        ended(more).message
+        == "10 past weeks, 3 models. The run keeps its earlier backtest, which has its own network in it."
+    )
     after = {p.name: p.stat().st_mtime_ns for p in parts_folder(store).iterdir()}
     assert before.items() <= after.items() and len(after) == len(before) + 1
     assert "network" in set(read_backtest(store.get("first")).table["model"])
@@ -106,7 +114,14 @@ def test_two_processes_and_a_cluster_that_loses_a_worker_give_the_bits_of_one(st
 
     def done_with(stir=lambda: None, **means: object) -> Task:
         shutil.rmtree(parts_folder(store), ignore_errors=True)  # nothing is taken from another's work
-        task = start_task(store, KIND, BacktestRequest.of_run(store.get("first"), models, protocol).to_arguments(), run_id="first", fresh=True, means=means)  # fmt: skip
+        task = start_task(
+            store,
+            KIND,
+            BacktestRequest.of_run(store.get("first"), models, protocol).to_arguments(),
+            run_id="first",
+            fresh=True,
+            means=means,
+        )
         until(
             lambda: len(list(parts_folder(store).glob("*.npz"))) >= 3 or not task.status().is_live, "parts must be kept"
         )
@@ -130,7 +145,10 @@ def test_a_backtest_on_two_processes_stops_when_asked_and_tells_of_a_cluster_tha
     task.stop()
     assert 0 < share < 1 and ended(task).state == "stopped"
     process = psutil.Process(read_sealed(process_folder(store, KIND) / "process.json")["pid"])
-    until(lambda: not [p for p in process.children(recursive=True) if "spawn_main" in " ".join(p.cmdline())], "no process is left at work")  # fmt: skip
+    until(
+        lambda: not [p for p in process.children(recursive=True) if "spawn_main" in " ".join(p.cmdline())],
+        "no process is left at work",
+    )
     lost = begin(store, "seasonal", protocol=Protocol(min_origins=11), cluster="tcp://127.0.0.1:9")
     assert ended(lost).state == "failed" and "does not answer" in lost.status().message
 
@@ -155,7 +173,11 @@ def test_the_largest_misses_are_the_largest(store):
     np.testing.assert_allclose(found["error"], np.sort(np.concatenate(errors).ravel())[::-1][:3], rtol=1e-5)
     first = found.iloc[0]
     t = list(series.dates.astype(str)).index(first["period"])
-    i, j, k = series.actors.index(first["source"]), series.actors.index(first["target"]), series.actions.index(first["action"])  # fmt: skip
+    i, j, k = (
+        series.actors.index(first["source"]),
+        series.actors.index(first["target"]),
+        series.actions.index(first["action"]),
+    )
     assert series.values[t, i, j, k] == first["came"] and first["lower"] <= first["upper"]
     assert set(result.misses("persistence", 2, series.actions[1])["action"]) == {series.actions[1]}
 

@@ -26,7 +26,9 @@ def result():
     rates = np.exp(rng.normal(0, 1, (1, 5, 5, 2)) + 0.4 * np.sin(np.arange(120) / 9)[:, None, None, None])
     values = rng.poisson(rates * (1 - np.eye(5))[:, :, None]).astype(float)
     dates = np.datetime64("2004-01-01") + 7 * np.arange(120)
-    series = RelationalSeries(values, dates, HOSTILE, ("verbal", "material"), source=Provenance(title="Made up", simulated=True))  # fmt: skip
+    series = RelationalSeries(
+        values, dates, HOSTILE, ("verbal", "material"), source=Provenance(title="Made up", simulated=True)
+    )
     return backtest(series, ["persistence", "mean", "ewma"], Protocol(min_origins=20, horizon=3), each=lambda *_: None)
 
 
@@ -69,7 +71,10 @@ def test_the_sentences_tell_the_figures(result):
     skill = result.skill("ewma", "persistence", "mse", 1, ALL)
     p = p_value(result, "ewma", "persistence", "mse", 1, ALL)
     assert said.startswith("On 20 past weeks, one week ahead, smoothed past was")
-    assert f"{100 * abs(skill):.1f}\u00a0% {'better' if skill > 0 else 'worse'} than repeating the last week (squared error, {p_text(p)}" in said  # fmt: skip
+    assert (
+        f"{100 * abs(skill):.1f}\u00a0% {'better' if skill > 0 else 'worse'} than repeating the last week (squared error, {p_text(p)}"
+        in said
+    )
     assert f"held {100 * np.mean(result.losses('ewma', 'coverage90')):.1f}\u00a0% of what came" in said
     assert (
         "2 weeks ahead" in headline(result, "mean", step=2)[0] and "On 19 past" in headline(result, "mean", step=2)[0]
@@ -83,13 +88,21 @@ def test_every_chart_has_title_units_and_the_simulated_mark(result, dark):
     board, models = views.board(result), list(result.scores)
     about = {"simulated": True, "dark": dark}
     figures = [
-        charts.errors_by_model(board["model"].tolist(), board["error"].tolist(), "ewma", unit="squared error", subtitle="", **about),
-        charts.errors_over_time(views.over_time(result, "mse", 1, ALL), models, unit="squared error", period="week", **about),
-        charts.errors_by_group(views.by_action(result, "mse", 1), models, "Error by action", unit="squared error", axis="action", **about),
-        charts.errors_by_country(views.by_country(result, "ewma", "mse", 1, ALL), unit="squared error", subtitle="", **about),
+        charts.errors_by_model(
+            board["model"].tolist(), board["error"].tolist(), "ewma", unit="squared error", subtitle="", **about
+        ),
+        charts.errors_over_time(
+            views.over_time(result, "mse", 1, ALL), models, unit="squared error", period="week", **about
+        ),
+        charts.errors_by_group(
+            views.by_action(result, "mse", 1), models, "Error by action", unit="squared error", axis="action", **about
+        ),
+        charts.errors_by_country(
+            views.by_country(result, "ewma", "mse", 1, ALL), unit="squared error", subtitle="", **about
+        ),
         charts.pit_histogram(views.pit_bars(result, "ewma", 1), "ewma", **about),
         charts.coverage_by_group(views.coverage_groups(result, 1), models, GROUPS, **about),
-    ]  # fmt: skip
+    ]
     for figure in figures:
         assert figure.layout.title.text and "SIMULATED" in figure.layout.title.subtitle.text
         assert figure.layout.xaxis.title.text and figure.layout.yaxis.title.text
@@ -102,7 +115,15 @@ def test_what_is_taken_away_says_where_it_came_from_and_is_harmless(result):
     from openpyxl import load_workbook
 
     book = load_workbook(io.BytesIO(backtest_workbook(result, "mse", 1, ALL, "ewma")))
-    assert book.sheetnames == ["Leaderboard", "By origin", "By action", "By country", "Calibration", "Largest misses", "About"]  # fmt: skip
+    assert book.sheetnames == [
+        "Leaderboard",
+        "By origin",
+        "By action",
+        "By country",
+        "Calibration",
+        "Largest misses",
+        "About",
+    ]
     assert len(list(book["Leaderboard"].rows)) == 1 + 3 * 3
     cells = [c for sheet in book for row in sheet.rows for c in row]
     assert any(c.value == HOSTILE[0] for c in cells) and all(c.data_type != "f" for c in cells)

@@ -46,7 +46,9 @@ def make_series(simulated: bool = True) -> RelationalSeries:
 def store(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
     """Runs 'nasty' (simulated) and 'real' (not), trained for two epochs."""
     found = RunStore(tmp_path_factory.mktemp("exports") / "runs")
-    recipe = Recipe(data={"validation": 0.2, "test": 0.2}, model={"cell": "gru", "hidden_shape": (2, 2, 2)}, train={"epochs": 2})  # fmt: skip
+    recipe = Recipe(
+        data={"validation": 0.2, "test": 0.2}, model={"cell": "gru", "hidden_shape": (2, 2, 2)}, train={"epochs": 2}
+    )
     for run_id, simulated in (("nasty", True), ("real", False)):
         train_run(found, found.create(recipe, make_series(simulated), run_id=run_id, name="Run <i>1</i>, =1+1"))
     return found
@@ -70,18 +72,43 @@ def backtested(material: Material, tmp_path_factory: pytest.TempPathFactory) -> 
     run = folder / "nasty"
     rng = np.random.default_rng(3)
     rows = [
-        (model, f"2005-0{1 + o // 4}-{1 + 7 * (o % 4):02d}", 1, action, metric, level * (1 + 0.2 * rng.random()) if metric != "coverage90" else 0.88)
+        (
+            model,
+            f"2005-0{1 + o // 4}-{1 + 7 * (o % 4):02d}",
+            1,
+            action,
+            metric,
+            level * (1 + 0.2 * rng.random()) if metric != "coverage90" else 0.88,
+        )
         for model, level in (("persistence", 0.5), ("tgru", 0.3), ("<b>ewma</b>", 0.4))
         for o in range(12)
         for action in (*QUAD_ACTIONS, "all")
         for metric in ("mse", "mae", "crps", "coverage90")
-    ]  # fmt: skip
-    pd.DataFrame(rows, columns=["model", "origin", "horizon", "action", "metric", "value"]).to_parquet(run / "backtest.parquet")  # fmt: skip
+    ]
+    pd.DataFrame(rows, columns=["model", "origin", "horizon", "action", "metric", "value"]).to_parquet(
+        run / "backtest.parquet"
+    )
     (run / "backtest.json").write_text('{"protocol_in_words": "Rolling origins: 12 origins <of> the test."}')
-    dyads = pd.DataFrame({"model": "tgru", "horizon": 1, "source": NASTY[3], "target": NASTY[4], "action": QUAD_ACTIONS[0], "metric": "mse", "value": [2.5]})  # fmt: skip
+    dyads = pd.DataFrame(
+        {
+            "model": "tgru",
+            "horizon": 1,
+            "source": NASTY[3],
+            "target": NASTY[4],
+            "action": QUAD_ACTIONS[0],
+            "metric": "mse",
+            "value": [2.5],
+        }
+    )
     dyads.to_parquet(run / "backtest.dyads.parquet")
     n = len(NASTY)
-    np.savez(run / "explanation.npz", sender=rng.normal(size=(n, n)), receiver=rng.normal(size=(n, n)), actors=np.array(NASTY), method="the Jacobian")  # fmt: skip
+    np.savez(
+        run / "explanation.npz",
+        sender=rng.normal(size=(n, n)),
+        receiver=rng.normal(size=(n, n)),
+        actors=np.array(NASTY),
+        method="the Jacobian",
+    )
     return gather("nasty", RunStore(folder), made="2026-01-02")
 
 

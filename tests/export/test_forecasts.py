@@ -16,10 +16,17 @@ def stored() -> dict:
     last = np.zeros((3, 3, 1))
     last[0, 1, 0], last[1, 2, 0], last[2, 0, 0], last[0, 2, 0] = 3.0, 6.0, 4.0, np.nan
     return {
-        "dates": np.array(["2004-01-08", "2004-01-15"]), "actors": np.array(["A", "B", "C"]), "actions": np.array(["x"]),
-        "mean": mean, "median": mean, "lower": mean / 2, "upper": mean * 2, "last_values": last, "last_date": "2004-01-01",
+        "dates": np.array(["2004-01-08", "2004-01-15"]),
+        "actors": np.array(["A", "B", "C"]),
+        "actions": np.array(["x"]),
+        "mean": mean,
+        "median": mean,
+        "lower": mean / 2,
+        "upper": mean * 2,
+        "last_values": last,
+        "last_date": "2004-01-01",
         "meta": {"simulated": True, "level": 0.9},
-    }  # fmt: skip
+    }
 
 
 def test_the_headline_names_the_largest_rise_and_fall_with_interval(stored) -> None:
@@ -59,9 +66,14 @@ def hindcast_of(series, horizon: int = 2, n: int = 4) -> dict:
     origins = range(len(series) - n - 1, len(series) - 1)
     mean = np.stack([np.stack([2.0 * series.values[t]] * horizon) for t in origins])
     return {
-        "origins": series.dates[list(origins)].astype(str), "mean": mean, "lower": mean / 2, "upper": mean * 2,
-        "actors": np.array(series.actors), "actions": np.array(series.actions), "meta": {"level": 0.9, "words": "w"},
-    }  # fmt: skip
+        "origins": series.dates[list(origins)].astype(str),
+        "mean": mean,
+        "lower": mean / 2,
+        "upper": mean * 2,
+        "actors": np.array(series.actors),
+        "actions": np.array(series.actions),
+        "meta": {"level": 0.9, "words": "w"},
+    }
 
 
 def test_a_past_forecast_knows_what_happened_and_its_error(small_series) -> None:

@@ -40,7 +40,11 @@ def test_svg_is_sound_xml_with_names_as_text_and_nothing_that_runs(material: Mat
         root = etree.fromstring(content)
         assert root.get("width") == "180mm" and root.get("viewBox").startswith("0 0 900 ")
         shown = list(root.itertext())
-        assert not [e for e in root.iter() if isinstance(e.tag, str) and etree.QName(e).localname in ("script", "foreignObject", "iframe")]  # fmt: skip
+        assert not [
+            e
+            for e in root.iter()
+            if isinstance(e.tag, str) and etree.QName(e).localname in ("script", "foreignObject", "iframe")
+        ]
         assert not [a for e in root.iter() for a in e.attrib if a.lower().startswith("on")]
         assert root.findtext(f"{SVG}desc") == one_line(material)
         short = [n if len(n) <= 22 else n[:21] for n in NASTY]
@@ -48,7 +52,10 @@ def test_svg_is_sound_xml_with_names_as_text_and_nothing_that_runs(material: Mat
         assert [n for n in short if n not in text] == []
 
 
-@pytest.mark.parametrize(("size", "said"), [({"width_mm": 5}, "from 20 to 2000 mm"), ({"width_mm": 1000, "dpi": 1200}, "at most 16,000 pixels wide")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [({"width_mm": 5}, "from 20 to 2000 mm"), ({"width_mm": 1000, "dpi": 1200}, "at most 16,000 pixels wide")],
+)
 def test_an_impossible_size_is_told(size: dict, said: str) -> None:
     with pytest.raises(TRNNError, match=said):
         Size(**size)

@@ -69,7 +69,13 @@ def test_dynamic_gexf_carries_every_week_of_every_pair(material: Material) -> No
                 assert (last - first).days == 6
                 found[places[value.get("start")], i, j] = float(value.get("value"))
                 days |= {first + datetime.timedelta(d) for d in range(7)}
-        spells = {datetime.date.fromisoformat(s.get("start")) + datetime.timedelta(d) for s in edge.iter(f"{G}spell") for d in range((datetime.date.fromisoformat(s.get("end")) - datetime.date.fromisoformat(s.get("start"))).days + 1)}  # fmt: skip
+        spells = {
+            datetime.date.fromisoformat(s.get("start")) + datetime.timedelta(d)
+            for s in edge.iter(f"{G}spell")
+            for d in range(
+                (datetime.date.fromisoformat(s.get("end")) - datetime.date.fromisoformat(s.get("start"))).days + 1
+            )
+        }
         assert spells == days  # the edge is there exactly while it has a weight
     expected = np.nan_to_num(weeks.values)
     expected[:, np.arange(len(NASTY)), np.arange(len(NASTY))] = 0
@@ -82,7 +88,9 @@ def test_dynamic_gexf_tells_expected_from_observed(material: Material) -> None:
     root = etree.fromstring(dynamic_gexf(material, 0, last=5))
     for value in root.iter(f"{G}attvalue"):
         if value.get("for") == "status":
-            assert value.get("value") == ("expected" if value.get("start") >= material.forecast.dates[0] else "observed")  # fmt: skip
+            assert value.get("value") == (
+                "expected" if value.get("start") >= material.forecast.dates[0] else "observed"
+            )
 
 
 def test_dynamic_graphml_by_igraph(material: Material, tmp_path) -> None:
@@ -101,7 +109,9 @@ def test_dynamic_graphml_by_igraph(material: Material, tmp_path) -> None:
 def test_the_weeks_are_the_last_observed_ones_then_the_forecast(material: Material) -> None:
     weeks = weeks_of(material, 3, last=None)
     assert len(weeks.values) == len(material.series) + len(material.forecast.dates)
-    assert np.all(np.diff(weeks.starts) == np.timedelta64(7, "D")) and np.all(weeks.ends - weeks.starts == np.timedelta64(6, "D"))  # fmt: skip
+    assert np.all(np.diff(weeks.starts) == np.timedelta64(7, "D")) and np.all(
+        weeks.ends - weeks.starts == np.timedelta64(6, "D")
+    )
     with pytest.raises(TRNNError, match=r"at least 1 observed period. Got 0 instead"):
         weeks_of(material, 3, last=0)
 

@@ -23,7 +23,9 @@ def test_too_many_periods_are_refused(material: Material) -> None:
 
 
 @pytest.mark.browser
-def test_the_keyboard_moves_through_weeks_and_actions_and_a_link_opens_the_same(chromium: Browser, material: Material, tmp_path: Path) -> None:  # fmt: skip
+def test_the_keyboard_moves_through_weeks_and_actions_and_a_link_opens_the_same(
+    chromium: Browser, material: Material, tmp_path: Path
+) -> None:
     path = tmp_path / "p.html"
     path.write_text(presentation(material, last=3), encoding="utf-8")
     dates, actions = material.forecast.dates, material.forecast.actions

@@ -91,7 +91,9 @@ def test_the_forecast_charts_hold_the_forecast(tree, material: Material) -> None
 
     chart = next(json.loads(s.text) for s in tree.xpath("//script[starts-with(@data-name, 'forecast-heatmap')]"))
     z = next(t for t in chart["data"] if t["type"] == "heatmap")["z"]
-    found = np.frombuffer(base64.b64decode(z["bdata"]), dtype=z["dtype"]).reshape([int(n) for n in z["shape"].split(",")])  # fmt: skip
+    found = np.frombuffer(base64.b64decode(z["bdata"]), dtype=z["dtype"]).reshape(
+        [int(n) for n in z["shape"].split(",")]
+    )
     order = material.order
     assert np.allclose(np.expm1(found), material.forecast.mean[0][np.ix_(order, order)][..., 0], atol=1e-5)
 
@@ -164,7 +166,9 @@ def test_a_report_of_observed_data_does_not_say_simulated_but_reminds_of_the_lic
 
 
 def test_without_a_browser_the_pdf_says_what_to_do(material: Material, no_browser) -> None:
-    with pytest.raises(TRNNError, match=r"need Chromium or Chrome, and TRNN_BROWSER=.*HTML reports, tables and networks work without"):  # fmt: skip
+    with pytest.raises(
+        TRNNError, match=r"need Chromium or Chrome, and TRNN_BROWSER=.*HTML reports, tables and networks work without"
+    ):
         pdf_report(material, ["question"])
 
 
@@ -190,7 +194,7 @@ def test_a_real_browser_draws_all_charts_fetches_nothing_and_runs_no_name(
     path.write_text(page, encoding="utf-8")
     window = chromium.new_page(viewport={"width": 1280, "height": 900})
     asked, errors = [], []
-    window.on("request", lambda r: asked.append(r.url) if not r.url.startswith(("file:", "data:", "blob:")) else None)  # fmt: skip
+    window.on("request", lambda r: asked.append(r.url) if not r.url.startswith(("file:", "data:", "blob:")) else None)
     window.on("pageerror", lambda e: errors.append(str(e)))
     window.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
     window.goto(path.as_uri())

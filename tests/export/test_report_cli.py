@@ -43,11 +43,25 @@ def test_mistakes_are_one_sentence_and_code_2(store: RunStore, arguments, said, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_export_writes_tables_and_networks_with_their_source(store: RunStore, material: Material, tmp_path: Path, capsys) -> None:  # fmt: skip
+def test_export_writes_tables_and_networks_with_their_source(
+    store: RunStore, material: Material, tmp_path: Path, capsys
+) -> None:
     out = tmp_path / "out"
-    assert main(["export", "nasty", "--out", str(out), "--what", "tables,networks", "--runs", str(store.root), "--json"]) == 0  # fmt: skip
+    assert (
+        main(["export", "nasty", "--out", str(out), "--what", "tables,networks", "--runs", str(store.root), "--json"])
+        == 0
+    )
     files = json.loads(capsys.readouterr().out)["files"]
-    assert {"ABOUT.txt", "citation.bib", "recipe.toml", "tables/forecast.csv", "tables/forecast.parquet", "tables/forecast.dta", "tables/forecast.xlsx", "tables/largest-rises.tex"} <= set(files)  # fmt: skip
+    assert {
+        "ABOUT.txt",
+        "citation.bib",
+        "recipe.toml",
+        "tables/forecast.csv",
+        "tables/forecast.parquet",
+        "tables/forecast.dta",
+        "tables/forecast.xlsx",
+        "tables/largest-rises.tex",
+    } <= set(files)
     assert sum(f.endswith(".gexf") for f in files) == sum(f.endswith(".graphml") for f in files) == 8
     assert all((out / f).stat().st_size > 0 for f in files)
     assert read_recipe(out / "recipe.toml") == material.run.recipe
@@ -63,14 +77,23 @@ def test_the_zip_holds_the_same_files(material: Material, tmp_path: Path) -> Non
     path = tmp_path / "all.zip"
     path.write_bytes(zip_bundle(material, ["tables"]))
     with zipfile.ZipFile(path) as archive:
-        assert archive.testzip() is None and "ABOUT.txt" in archive.namelist() and "tables/forecast.csv" in archive.namelist()  # fmt: skip
+        assert (
+            archive.testzip() is None
+            and "ABOUT.txt" in archive.namelist()
+            and "tables/forecast.csv" in archive.namelist()
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.browser
 def test_images_have_the_size_asked_for(store: RunStore, tmp_path: Path) -> None:
     size = ["--width-mm", "60", "--dpi", "150"]
-    assert main(["export", "nasty", "--out", str(tmp_path), "--what", "images", *size, "--runs", str(store.root), "--json"]) == 0  # fmt: skip
+    assert (
+        main(
+            ["export", "nasty", "--out", str(tmp_path), "--what", "images", *size, "--runs", str(store.root), "--json"]
+        )
+        == 0
+    )
     found = sorted((tmp_path / "images").glob("*.png"))
     assert len(found) >= 14
     with Image.open(found[0]) as image:

@@ -30,7 +30,9 @@ def test_the_table_is_the_forecast_with_its_interval_and_source(table: pd.DataFr
     h, n = len(material.forecast.dates), len(NASTY)
     assert len(table) == h * n * (n - 1) * 4
     assert set(table["data"]) == {"simulated"} and set(table["dataset"]) == {TITLE} and set(table["run"]) == {"nasty"}
-    row = table[(table["source"] == NASTY[4]) & (table["target"] == NASTY[3]) & (table["action"] == "verbal conflict")].iloc[0]  # fmt: skip
+    row = table[
+        (table["source"] == NASTY[4]) & (table["target"] == NASTY[3]) & (table["action"] == "verbal conflict")
+    ].iloc[0]
     assert row["forecast"] == material.forecast.mean[0, 4, 3, 1] and row["lower"] <= row["upper"]
 
 
@@ -39,7 +41,11 @@ def test_csv_opens_elsewhere_and_holds_no_formula(table: pd.DataFrame) -> None:
     rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
     assert len(rows) == len(table)
     for row in rows:
-        assert not [v for k, v in row.items() if k in ("source", "target", "action", "dataset", "run", "licence") and v.startswith(FORMULA_STARTS)]  # fmt: skip
+        assert not [
+            v
+            for k, v in row.items()
+            if k in ("source", "target", "action", "dataset", "run", "licence") and v.startswith(FORMULA_STARTS)
+        ]
     names = {re.sub(r"^'(?=[=+\-@\t\r])", "", row["source"]) for row in rows}
     assert names == set(NASTY)
     assert np.array_equal([float(r["forecast"]) for r in rows], table["forecast"])
@@ -96,7 +102,15 @@ def test_stata_keeps_names_dates_and_figures(table: pd.DataFrame, material: Mate
 
 def unlatex(text: str) -> str:
     """What LaTeX prints: an independent reading of the few commands we write."""
-    for command, sign in (("textbackslash", "\\"), ("textasciitilde", "~"), ("textasciicircum", "^"), ("textless", "<"), ("textgreater", ">"), ("textbar", "|"), ("textquotedbl", '"')):  # fmt: skip
+    for command, sign in (
+        ("textbackslash", "\\"),
+        ("textasciitilde", "~"),
+        ("textasciicircum", "^"),
+        ("textless", "<"),
+        ("textgreater", ">"),
+        ("textbar", "|"),
+        ("textquotedbl", '"'),
+    ):
         text = text.replace(f"\\{command}{{}}", f"\0{ord(sign)};")
     text = re.sub(r"\\([&%$#_{}])", lambda m: f"\0{ord(m[1])};", text)
     assert not re.search(r"[\\&%$#_{}~^]", text), f"a bare special sign is left in {text!r}"

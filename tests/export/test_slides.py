@@ -66,7 +66,9 @@ def test_notes_hold_the_protocol_the_citation_and_at_the_end_the_recipe(deck) ->
 def test_figures_are_sharp_and_described(deck) -> None:
     images = [Image.open(io.BytesIO(deck[n])) for n in deck if n.startswith("ppt/media/")]
     assert len(images) >= 5 and all(image.width >= 1900 for image in images)
-    described = [p.get("descr") for s in parts(deck, "slides") for pic in s.iter(f"{P}pic") for p in pic.iter(f"{P}cNvPr")]  # fmt: skip
+    described = [
+        p.get("descr") for s in parts(deck, "slides") for pic in s.iter(f"{P}pic") for p in pic.iter(f"{P}cNvPr")
+    ]
     assert len(described) >= 5 and all(described)
 
 

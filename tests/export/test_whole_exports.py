@@ -103,7 +103,12 @@ def test_slides_open_in_libreoffice_one_picture_each(run: Material, tmp_path: Pa
         pytest.skip("LibreOffice is not here (Debian: libreoffice-impress)")
     write_bundle(run, tmp_path, ["slides"])
     profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
-    subprocess.run([office, profile, "--headless", "--convert-to", "pdf", "--outdir", tmp_path, tmp_path / "slides.pptx"], check=True, timeout=280, capture_output=True)  # fmt: skip
+    subprocess.run(
+        [office, profile, "--headless", "--convert-to", "pdf", "--outdir", tmp_path, tmp_path / "slides.pptx"],
+        check=True,
+        timeout=280,
+        capture_output=True,
+    )
     texts = [page.extract_text() for page in PdfReader(tmp_path / "slides.pdf").pages]
     pages = pictures_of(tmp_path / "slides.pdf", tmp_path)
     assert len(pages) == len(texts) > 15

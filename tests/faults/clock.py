@@ -38,7 +38,13 @@ def jump_campaign(folder: Path, series: RelationalSeries, n_jumps: int) -> Tally
         return tally
     clock = folder / "clock"
     clock.write_text("+0\n")
-    fake = {"LD_PRELOAD": str(LIBRARIES[0]), "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}  # fmt: skip
+    fake = {
+        "LD_PRELOAD": str(LIBRARIES[0]),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_NO_CACHE": "1",
+        "DONT_FAKE_MONOTONIC": "1",
+        "NO_FAKE_STAT": "1",
+    }
     store = RunStore(folder / "runs")
     jobs.submit(store, LONG, series, run_id="jumpy")
     with WorkerProcess(store, environment=fake):
@@ -60,14 +66,25 @@ def jump_campaign(folder: Path, series: RelationalSeries, n_jumps: int) -> Tally
 
 def ask_under(environment: dict[str, str], store: RunStore, run_id: str) -> str:
     code = "import sys; from trnn_core.training.store import RunStore; print(RunStore(sys.argv[1]).get(sys.argv[2]).status().state)"
-    done = subprocess.run([sys.executable, "-c", code, str(store.root), run_id], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(store.root), run_id],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return done.stdout.strip()
 
 
 def summer_time(folder: Path, series: RelationalSeries) -> Tally:
     """Runs made around the hour that comes twice are listed in the order in which they were made."""
     tally, store = Tally(), RunStore(folder / "summer")
-    for zone, turn in (("Europe/Berlin", datetime(2026, 10, 25, 0, 30, tzinfo=UTC)), ("America/New_York", datetime(2026, 11, 1, 5, 30, tzinfo=UTC)), ("Australia/Lord_Howe", datetime(2026, 4, 4, 14, 45, tzinfo=UTC))):  # fmt: skip
+    for zone, turn in (
+        ("Europe/Berlin", datetime(2026, 10, 25, 0, 30, tzinfo=UTC)),
+        ("America/New_York", datetime(2026, 11, 1, 5, 30, tzinfo=UTC)),
+        ("Australia/Lord_Howe", datetime(2026, 4, 4, 14, 45, tzinfo=UTC)),
+    ):
         made = []
         for n, minutes in enumerate((0, 20, 40, 60, 80)):
             run = store.create(TINY, series, run_id=f"{zone.partition('/')[2].replace('_', '')}-{9 - n}")
@@ -93,18 +110,34 @@ def calendar_campaign(first: int = 1996, last: int = 2040) -> Tally:
     weeks = period_index(days, "week", "monday")
     same = [(a == b) == (x == y) for (a, b), (x, y) in zip(pairwise(iso), pairwise(weeks), strict=True)]
     tally.check(all(same), "weeks from Monday are the ISO weeks, week 53 included")
-    for period, wanted in (("month", [d.replace(day=1) for d in stdlib]), ("year", [d.replace(month=1, day=1) for d in stdlib])):  # fmt: skip
+    for period, wanted in (
+        ("month", [d.replace(day=1) for d in stdlib]),
+        ("year", [d.replace(month=1, day=1) for d in stdlib]),
+    ):
         starts = period_start(period_index(days, period), period)  # type: ignore[arg-type]
         tally.check(bool((starts == np.array(wanted, "datetime64[D]")).all()), f"{period}s")
     for period, step in (("day", 1), ("week", 7)):
-        for end in ("2016-02-28", "2024-02-28", "2015-12-31", "2020-12-31", "2026-10-24", "2026-03-28", "1999-12-31", "2023-02-28"):  # fmt: skip
+        for end in (
+            "2016-02-28",
+            "2024-02-28",
+            "2015-12-31",
+            "2020-12-31",
+            "2026-10-24",
+            "2026-03-28",
+            "1999-12-31",
+            "2023-02-28",
+        ):
             found = _next(period, np.datetime64(end), 3)
-            tally.check(found == [str(np.datetime64(end) + step * n) for n in (1, 2, 3)], f"{period} after {end}: {found}")  # fmt: skip
+            tally.check(
+                found == [str(np.datetime64(end) + step * n) for n in (1, 2, 3)], f"{period} after {end}: {found}"
+            )
     for end in ("2015-11-01", "2016-01-01", "2023-12-01", "2024-01-01"):
         y, m = int(end[:4]), int(end[5:7])
         wanted_months = [f"{y + (m + n - 1) // 12}-{(m + n - 1) % 12 + 1:02d}-01" for n in (1, 2, 3)]
         tally.check(_next("month", np.datetime64(end), 3) == wanted_months, f"months after {end}")
-    tally.check(calendar.isleap(2024) and _next("year", np.datetime64("2024-01-01"), 2) == ["2025-01-01", "2026-01-01"], "years")  # fmt: skip
+    tally.check(
+        calendar.isleap(2024) and _next("year", np.datetime64("2024-01-01"), 2) == ["2025-01-01", "2026-01-01"], "years"
+    )
     return tally
 
 
@@ -133,7 +166,14 @@ def zones_campaign(zones: tuple[str, ...]) -> Tally:
     for period in ("day", "week"):
         seen = {}
         for zone in zones:
-            done = subprocess.run([sys.executable, "-c", code, period], cwd=ROOT, env=os.environ | {"TZ": zone}, capture_output=True, text=True, check=False)  # fmt: skip
+            done = subprocess.run(
+                [sys.executable, "-c", code, period],
+                cwd=ROOT,
+                env=os.environ | {"TZ": zone},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             seen[zone] = done.stdout.strip() or done.stderr.strip()[-300:]
             tally.check(seen[zone] == seen[zones[0]] and done.returncode == 0, f"{period}s in {zone}: {seen[zone]}")
     return tally

@@ -122,8 +122,17 @@ def read_only(folder: Path, series: RelationalSeries, case: int) -> None:
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         for words in (["worker"], ["train", "--resume", "long"], ["runs", "rename", "long", "x"]):
             before = psutil.Process().cpu_times().children_user
-            done = subprocess.run([sys.executable, "-m", "trnn_core", *words, "--runs", str(store.root)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
-            assert done.returncode in (1, 2) and "read-only" in done.stderr, f"{words}: {done.returncode} {done.stderr[-200:]}"  # fmt: skip
+            done = subprocess.run(
+                [sys.executable, "-m", "trnn_core", *words, "--runs", str(store.root)],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert done.returncode in (1, 2) and "read-only" in done.stderr, (
+                f"{words}: {done.returncode} {done.stderr[-200:]}"
+            )
             assert len(done.stderr.strip().splitlines()) <= 2, (
                 f"{words} says more than a sentence: {done.stderr[-300:]}"
             )

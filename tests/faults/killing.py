@@ -122,7 +122,10 @@ def check_after_kill(run: Run, reference: Reference) -> dict[str, bool | int]:
     for epoch in epochs:
         snapshot, history = load_checkpoint(found.folder / "checkpoints" / f"{epoch:06d}")
         assert len(history.splitlines()) == epoch
-        assert (sha256(arrays_to_bytes(snapshot.weights)), sha256(arrays_to_bytes(snapshot.optimiser))) == reference.states[epoch]  # fmt: skip
+        assert (
+            sha256(arrays_to_bytes(snapshot.weights)),
+            sha256(arrays_to_bytes(snapshot.optimiser)),
+        ) == reference.states[epoch]
     return {"saving": any(found.folder.rglob(f"{TEMPORARY}*")), "epoch": last}
 
 
@@ -132,7 +135,9 @@ def check_ended(run: Run, reference: Reference) -> None:
     assert run.verify() == []
 
 
-def kill_campaign(store: RunStore, series: RelationalSeries, n_kills: int, seed: int, n_chains: int = 1, page: Onlooker | None = None) -> Tally:  # fmt: skip
+def kill_campaign(
+    store: RunStore, series: RelationalSeries, n_kills: int, seed: int, n_chains: int = 1, page: Onlooker | None = None
+) -> Tally:
     """Kill trainers at random moments until `n_kills` have hit a living one.
 
     A run is resumed after every kill and left in peace after `n_kills / n_chains` of them; it must then end bit for bit

@@ -39,7 +39,19 @@ def reading(run: Run) -> str:
     weights = sorted((k, v.tobytes()) for k, v in (run.weights() or {}).items())
     more = [run.read_checked(name) for name in sorted(run.manifest())]
     snapshot = newest_good(run.folder / "checkpoints")[0]
-    return repr((run.config, run.labels(), run.status(), run.history(), run.summary(), arrays, weights, more, snapshot and snapshot.epoch))  # fmt: skip
+    return repr(
+        (
+            run.config,
+            run.labels(),
+            run.status(),
+            run.history(),
+            run.summary(),
+            arrays,
+            weights,
+            more,
+            snapshot and snapshot.epoch,
+        )
+    )
 
 
 def files_of(store: RunStore, run_id: str) -> list[Path]:
@@ -71,7 +83,11 @@ def rot_campaign(store: RunStore, series: RelationalSeries, n_flips: int, n_cuts
         content = victim.read_bytes()
         victim.write_bytes(spoil(content, case >= n_flips, rng))
         with tally.case(f"{run_id}/{victim.name} {'cut' if case >= n_flips else 'flipped'}"):
-            noticed = check_series(store, run_id, series) if victim == data else check_run(store, run_id, before[run_id], victim)  # fmt: skip
+            noticed = (
+                check_series(store, run_id, series)
+                if victim == data
+                else check_run(store, run_id, before[run_id], victim)
+            )
             counts["noticed" if noticed else "harmless"] += 1
             beside = {run.run_id: run for run in RunStore(store.root).runs()}["neighbour"]
             assert beside.verify() == [] and reading(beside) == neighbour, "the neighbour is damaged too"

@@ -24,7 +24,9 @@ def small_disk(tmp_path):
     """A real file system of one megabyte; needs the right to mount."""
     place = tmp_path / "disk"
     place.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True, check=False
+    )
     if done.returncode:
         pytest.skip("a small disk cannot be mounted here (no right to)")
     yield place
@@ -70,7 +72,12 @@ def test_a_read_only_store_is_told_and_still_readable(small_disk, small_series):
     run = store.create(SMALL.changed(**{"train.epochs": 2}), small_series, run_id="old")
     train_run(store, run)
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    for act in (lambda: store.create(SMALL, small_series), lambda: train_run(store, run), lambda: store.rename("old", "x"), lambda: store.delete("old")):  # fmt: skip
+    for act in (
+        lambda: store.create(SMALL, small_series),
+        lambda: train_run(store, run),
+        lambda: store.rename("old", "x"),
+        lambda: store.delete("old"),
+    ):
         with pytest.raises(TRNNError, match="read-only"):
             act()
     assert [r.run_id for r in store.runs()] == ["old"] and store.get("old").verify() == []

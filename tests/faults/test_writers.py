@@ -15,7 +15,12 @@ from trnn_core.training.store import RunStore
 def test_eight_writers_and_ten_kills_lose_mix_and_double_nothing(small_series, tmp_path):
     store = RunStore(tmp_path / "runs")
     store.create(TINY, small_series, run_id="shared", state="paused")
-    done = subprocess.run([sys.executable, "-m", "tests.faults.writers", str(store.root), "10", "0"], cwd=ROOT, capture_output=True, check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.writers", str(store.root), "10", "0"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
     tally = Tally()
     check_books(store, json.loads(done.stdout), tally)
     assert tally.failures == [] and tally.tried > 30

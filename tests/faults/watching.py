@@ -85,7 +85,10 @@ class Onlooker:
 
 
 def can_go_elsewhere() -> bool:
-    return shutil.which("unshare") is not None and subprocess.run([*ELSEWHERE, "true"], capture_output=True, check=False).returncode == 0  # fmt: skip
+    return (
+        shutil.which("unshare") is not None
+        and subprocess.run([*ELSEWHERE, "true"], capture_output=True, check=False).returncode == 0
+    )
 
 
 def other_machine(folder: Path, series: RelationalSeries, n_kills: int) -> Tally:
@@ -115,6 +118,9 @@ def other_machine(folder: Path, series: RelationalSeries, n_kills: int) -> Tally
 
 def end_at_once(worker: WorkerProcess) -> None:
     if worker.process.poll() is None:
-        for process in (psutil.Process(worker.process.pid), *psutil.Process(worker.process.pid).children(recursive=True)):  # fmt: skip
+        for process in (
+            psutil.Process(worker.process.pid),
+            *psutil.Process(worker.process.pid).children(recursive=True),
+        ):
             process.kill()
         worker.process.wait()

@@ -21,8 +21,12 @@ class WorkerProcess:
     """Ended when the test is over, its jobs with it."""
 
     def __init__(
-        self, store: RunStore, limit: int = 1, environment: Mapping[str, str] | None = None, first: Callable[[], None] | None = None,
-    ):  # fmt: skip
+        self,
+        store: RunStore,
+        limit: int = 1,
+        environment: Mapping[str, str] | None = None,
+        first: Callable[[], None] | None = None,
+    ):
         self.store = store
         command = [sys.executable, "-m", "trnn_core", "worker", "--limit", str(limit), "--runs", str(store.root)]
         self.process = subprocess.Popen(

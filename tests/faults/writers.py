@@ -42,11 +42,20 @@ def write(root: Path, me: str, told: int, seed: int) -> None:
         action = rng.choice(["make", "contend", "tag", "cycle"])
         try:
             if action == "make":
-                run = store.create(TINY.changed(**{"train.seed": int(seed)}), series, run_id=token, name=token, tags=[me], state="paused")  # fmt: skip
+                run = store.create(
+                    TINY.changed(**{"train.seed": int(seed)}),
+                    series,
+                    run_id=token,
+                    name=token,
+                    tags=[me],
+                    state="paused",
+                )
                 tell("made", run.run_id)
             elif action == "contend":
                 name = f"contested-{rng.integers(N_CONTESTED)}"
-                store.create(TINY.changed(**{"train.seed": int(seed)}), series, run_id=name, name=me, tags=[me], state="paused")  # fmt: skip
+                store.create(
+                    TINY.changed(**{"train.seed": int(seed)}), series, run_id=name, name=me, tags=[me], state="paused"
+                )
                 tell("won", name)
             elif action == "tag":
                 store.tag("shared", add=[token])
@@ -124,7 +133,10 @@ def check_books(store: RunStore, confirmed: list[list[str]], tally: Tally) -> No
         if what == "made":
             tally.check(name in there and not trash[name], f"{name} was confirmed to {me} and is lost")
         elif what == "won":
-            tally.check(name in there and there[name].tags == (me,) and won[name] == 1, f"{name} was given to {won[name]}, or is another's than {me}'s")  # fmt: skip
+            tally.check(
+                name in there and there[name].tags == (me,) and won[name] == 1,
+                f"{name} was given to {won[name]}, or is another's than {me}'s",
+            )
         elif what == "tagged":
             tally.check(name in tags, f"the tag {name} is lost")
         elif what == "deleted":
@@ -152,9 +164,15 @@ async def with_servers(home: Path, n_kills: int, seed: int, tally: Tally) -> Non
         stop, early, looks = asyncio.Event(), asyncio.Event(), Tally()
         visitors = [asyncio.create_task(visit(s.url, looks, e)) for s, e in zip(servers, (stop, early), strict=True)]
         hunter = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.faults.writers", str(home / "runs"), str(n_kills), str(seed),
-            stdout=asyncio.subprocess.PIPE, limit=2**28,
-        )  # fmt: skip
+            sys.executable,
+            "-m",
+            "tests.faults.writers",
+            str(home / "runs"),
+            str(n_kills),
+            str(seed),
+            stdout=asyncio.subprocess.PIPE,
+            limit=2**28,
+        )
         await asyncio.sleep(0.07 * n_kills)  # a kill of a writer takes twice as long
         early.set()
         await visitors.pop()

@@ -30,7 +30,10 @@ HEADER = b"date,source,target,action,value\n"
 def packed(name: str = "a.csv", megabytes: int = 120) -> bytes:
     """The same row again and again: nearly nothing packed, hundreds of megabytes unpacked."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive, archive.open(name, "w") as member:  # fmt: skip
+    with (
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive,
+        archive.open(name, "w") as member,
+    ):
         member.write(HEADER)
         for _ in range(megabytes):
             member.write(ROWS)
@@ -64,7 +67,13 @@ def npz_of_zeros() -> bytes:
     stream = io.BytesIO()
     dates = np.datetime64("2004-01-01") + np.arange(400)
     names = np.array([f"a{i}" for i in range(200)])
-    np.savez_compressed(stream, values=np.zeros((400, 200, 200, 8), np.float32), dates=dates.astype(str), actors=names, actions=names[:8])  # fmt: skip
+    np.savez_compressed(
+        stream,
+        values=np.zeros((400, 200, 200, 8), np.float32),
+        dates=dates.astype(str),
+        actors=names,
+        actions=names[:8],
+    )
     return stream.getvalue()
 
 
@@ -150,7 +159,9 @@ def bomb_campaign(folder: Path, names: tuple[str, ...] | None = None) -> Tally:
             most, slowest = max(most, grown), max(slowest, seconds)
             assert grown < MEMORY, f"{grown // MB} MB"
             assert seconds < SECONDS, f"{seconds:.0f} s"
-            assert [p.name for p in inside.iterdir()] == [name] and [p.name for p in folder.iterdir()] == ["inside"], "written elsewhere"  # fmt: skip
+            assert [p.name for p in inside.iterdir()] == [name] and [p.name for p in folder.iterdir()] == ["inside"], (
+                "written elsewhere"
+            )
         (inside / name).unlink()
     tally.check(not Path("/tmp/trnn-evil.csv").exists(), "a member was unpacked outside")
     tally.figures = {"most memory": f"{most // MB} MB", "slowest": f"{slowest:.1f} s"}

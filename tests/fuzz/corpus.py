@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from tests.event_files import gdelt_row, icews_row, icews_text, polecat_row, polecat_text
 
 DAYS = [f"2014-01-{d:02}" for d in range(1, 11)]
-CSV = "date,source,target,action,value\n" + "".join(f"{d},USA,\"Korea, South\",talks,{n}\n{d},IRN,USA,threats,{n}\n" for n, d in enumerate(DAYS))  # fmt: skip
+CSV = "date,source,target,action,value\n" + "".join(
+    f'{d},USA,"Korea, South",talks,{n}\n{d},IRN,USA,threats,{n}\n' for n, d in enumerate(DAYS)
+)
 
 
 def _npz(**more: np.ndarray) -> bytes:
@@ -53,23 +55,62 @@ ICEWS = icews_text(
 SEEDS: dict[str, bytes] = {
     "icews": ICEWS,
     "polecat": polecat_text([polecat_row(d, "USA;CAN", "1", "RUS") for d in DAYS]).encode(),
-    "gdelt": ("\n".join(gdelt_row(n, d.replace("-", ""), "USA", "010", "1", "IRN") for n, d in enumerate(DAYS)) + "\n").encode(),
+    "gdelt": (
+        "\n".join(gdelt_row(n, d.replace("-", ""), "USA", "010", "1", "IRN") for n, d in enumerate(DAYS)) + "\n"
+    ).encode(),
     "csv": CSV.encode(),
     "tsv": CSV.replace('"Korea, South"', "China").replace(",", "\t").encode(),
     "tns": b"sptensor\n4\n3 3 2 4\n3\n1 2 1 1 5\n2 1 2 3 1\n3 3 1 2 7\n",
     "frostt": b"1 2 1 1 5\n2 1 2 3 1\n3 3 1 2 7\n",
     "npz": _npz(),
-    "npz with a mask": _npz(values=np.ones((3, 2, 2, 2)), observed=np.ones((3, 2, 2, 2), bool), source=np.array('{"title": "t"}')),
+    "npz with a mask": _npz(
+        values=np.ones((3, 2, 2, 2)), observed=np.ones((3, 2, 2, 2), bool), source=np.array('{"title": "t"}')
+    ),
     "parquet": _parquet(),
     "xlsx": _workbook(),
     "gzip": gzip.compress(ICEWS),
     "zip": _zipped("a.tab", ICEWS),
-}  # fmt: skip
+}
 TOKENS = [
-    b"", b"\x00", b"\n", b"\r", b"\t", b",", b'"', b";", b"\xff\xfe", b"\xef\xbb\xbf", b"\xe9", b"NA", b"None", b"nan", b"inf", b"-1", b"1e999",
-    b"999999999999999999999", b"99999", b"0", b"2014-13-01", b"0001-01-01", b"9999-12-31", b"2199-01-01", b"1500-01-01", b"sptensor\n", b"PK\x03\x04",
-    b"PAR1", b"\x1f\x8b", b"\x93NUMPY", b"(1000000, 1000000)", b"|O", b"'shape': (", b"<U9999999", b"../../x", "é".encode(), "🦆".encode(), b"\x7f\xff\xff\xff",
-]  # fmt: skip
+    b"",
+    b"\x00",
+    b"\n",
+    b"\r",
+    b"\t",
+    b",",
+    b'"',
+    b";",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\xe9",
+    b"NA",
+    b"None",
+    b"nan",
+    b"inf",
+    b"-1",
+    b"1e999",
+    b"999999999999999999999",
+    b"99999",
+    b"0",
+    b"2014-13-01",
+    b"0001-01-01",
+    b"9999-12-31",
+    b"2199-01-01",
+    b"1500-01-01",
+    b"sptensor\n",
+    b"PK\x03\x04",
+    b"PAR1",
+    b"\x1f\x8b",
+    b"\x93NUMPY",
+    b"(1000000, 1000000)",
+    b"|O",
+    b"'shape': (",
+    b"<U9999999",
+    b"../../x",
+    "é".encode(),
+    "🦆".encode(),
+    b"\x7f\xff\xff\xff",
+]
 
 place = st.floats(0, 1, allow_nan=False)
 edits = st.lists(
@@ -116,5 +157,8 @@ anything = st.one_of(
     st.builds(lambda d: gzip.compress(d), mutated),
     st.builds(lambda d: _zipped("a", d), mutated),
     st.builds(lambda d: b"sptensor\n4\n" + d, st.from_regex(rb"[0-9 \n.e-]{0,80}")),
-    st.builds(lambda rows: b"date,source,target,value\n" + rows, st.from_regex(rb"([0-9/-]{4,10},[A-D],[A-D],[0-9.e-]{1,6}\n){0,6}", fullmatch=True)),
-)  # fmt: skip
+    st.builds(
+        lambda rows: b"date,source,target,value\n" + rows,
+        st.from_regex(rb"([0-9/-]{4,10},[A-D],[A-D],[0-9.e-]{1,6}\n){0,6}", fullmatch=True),
+    ),
+)

@@ -31,7 +31,9 @@ MEMORY = 2**30
 SLOW = 20.0  # seconds for one small file, on a busy machine
 MONTHS = [f"{y}-{m:02}-{(7 * y + 5 * m) % 28 + 1:02}" for y in (2013, 2014, 2015) for m in range(1, 13)]
 # Long enough for every period: unspoilt, each kind is read with each of the options, so that damage decides.
-TABLE = "date,source,target,action,value\n" + "".join(f"{d},USA,\"Korea, South\",talks,{n}\n{d},IRN,USA,threats,{n}\n" for n, d in enumerate(MONTHS))  # fmt: skip
+TABLE = "date,source,target,action,value\n" + "".join(
+    f'{d},USA,"Korea, South",talks,{n}\n{d},IRN,USA,threats,{n}\n' for n, d in enumerate(MONTHS)
+)
 TABBED = TABLE.replace('"Korea, South"', "China").replace(",", "\t")
 KINDS: dict[str, bytes] = {
     "csv": TABLE.encode(),
@@ -55,7 +57,9 @@ def spoil(data: bytes, rng: np.random.Generator) -> bytes:
     """One to six random changes."""
     edits = []
     for _ in range(min(int(rng.geometric(0.6)), 6)):  # mostly one: the reader then gets further
-        kind = rng.choice(["flip", "insert", "replace", "delete", "cut", "repeat", "splice"], p=[0.3, 0.2, 0.2, 0.1, 0.05, 0.1, 0.05])  # fmt: skip
+        kind = rng.choice(
+            ["flip", "insert", "replace", "delete", "cut", "repeat", "splice"], p=[0.3, 0.2, 0.2, 0.1, 0.05, 0.1, 0.05]
+        )
         how: object = None
         if kind == "flip":
             how = int(rng.integers(8))
@@ -132,13 +136,19 @@ def batch(n: int, seed: int, first: int, report: Path, keep: bool) -> None:
                     kept[mark] = (data, options, words == "read")
             except Exception as e:
                 failures.append(f"case {number} of seed {seed} ({kind}): {type(e).__name__}: {str(e)[:200]}")
-        stray = {p.name for p in (*Path(place).iterdir(), *folder.iterdir())} - {"inside", "f", *(f"f.{ENDINGS.get(k, k)}" for k in KINDS)}  # fmt: skip
+        stray = {p.name for p in (*Path(place).iterdir(), *folder.iterdir())} - {
+            "inside",
+            "f",
+            *(f"f.{ENDINGS.get(k, k)}" for k in KINDS),
+        }
         if stray:
             failures.append(f"cases {first} to {first + n}: written beside the file: {sorted(stray)[:5]}")
     grown = resident("VmHWM") - before
     if grown > MEMORY:
         failures.append(f"cases {first} to {first + n}: {grown / 2**20:.0f} MB of memory")
-    found = [{"mark": m, "data": base64.b64encode(d).decode(), "options": o, "read": r} for m, (d, o, r) in kept.items()]  # fmt: skip
+    found = [
+        {"mark": m, "data": base64.b64encode(d).decode(), "options": o, "read": r} for m, (d, o, r) in kept.items()
+    ]
     report.write_text(json.dumps({"failures": failures, "read": read, "kept": found, "megabytes": grown // 2**20}))
 
 
@@ -151,14 +161,32 @@ def fuzz_campaign(
     def run(first: int) -> dict:
         report = folder / f"report-{first}.json"
         n = min(size, n_cases - first)
-        command = [sys.executable, "-m", "tests.fuzz.mutate", str(n), str(seed), str(first), str(report), *(["keep"] if keep else [])]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "tests.fuzz.mutate",
+            str(n),
+            str(seed),
+            str(first),
+            str(report),
+            *(["keep"] if keep else []),
+        ]
         try:
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200, check=False)
             ended = f"ended with {done.returncode}: {done.stderr[-200:]}"
         except subprocess.TimeoutExpired:
             ended = "did not end"
         told = json.loads(report.read_text()) if report.exists() else {}
-        return told if "failures" in told else {"failures": [f"the batch from {first} {ended}, at {told.get('at')}"], "read": 0, "kept": [], "megabytes": 0}  # fmt: skip
+        return (
+            told
+            if "failures" in told
+            else {
+                "failures": [f"the batch from {first} {ended}, at {told.get('at')}"],
+                "read": 0,
+                "kept": [],
+                "megabytes": 0,
+            }
+        )
 
     with ThreadPoolExecutor(at_once) as pool:
         for told in pool.map(run, range(0, n_cases, size)):

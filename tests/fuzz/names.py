@@ -20,9 +20,28 @@ from trnn_core.training.execute import train_run
 from trnn_core.training.store import RunStore
 
 NAMES = (
-    "../../evil", "..", "/etc/passwd", "a/../../b", "..\\..\\evil", "nul\0byte", "x" * 300, "🦆" * 90, "é\u202ename", "<script>alert(1)</script>",
-    "<img src=x onerror=alert(1)>", "[a](javascript:alert(1))", "$(touch evil)", "; rm -rf x", "=cmd()", "%2e%2e%2fevil", ".hidden", "con", "a\nb", "~root", "",
-)  # fmt: skip
+    "../../evil",
+    "..",
+    "/etc/passwd",
+    "a/../../b",
+    "..\\..\\evil",
+    "nul\0byte",
+    "x" * 300,
+    "🦆" * 90,
+    "é\u202ename",
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "[a](javascript:alert(1))",
+    "$(touch evil)",
+    "; rm -rf x",
+    "=cmd()",
+    "%2e%2e%2fevil",
+    ".hidden",
+    "con",
+    "a\nb",
+    "~root",
+    "",
+)
 
 
 def hostile(home: Path) -> tuple[str, ...]:
@@ -59,7 +78,9 @@ def core_names(home: Path, series: RelationalSeries, tally: Tally) -> None:
                     act(name)
             assert snapshot(home) == before, "something was written beside the store"
             kept = store.get("kept")
-            assert kept.verify() == [] and all(len(label) <= 120 and label.isprintable() for label in (kept.name, *kept.tags))  # fmt: skip
+            assert kept.verify() == [] and all(
+                len(label) <= 120 and label.isprintable() for label in (kept.name, *kept.tags)
+            )
 
 
 async def page_names(url: str, home: Path, tally: Tally) -> None:
@@ -79,7 +100,10 @@ async def page_names(url: str, home: Path, tally: Tally) -> None:
                 visitor.set(visitor.widget("text_input", "Countries"), "all")
                 words = len(visitor.alerts())
                 await visitor.click("Import")
-                await visitor.wait_for(lambda: visitor.has("button", "Save") or len(visitor.alerts()) > words, "the import ends")  # noqa: B023  # fmt: skip
+                await visitor.wait_for(
+                    lambda words=words: visitor.has("button", "Save") or len(visitor.alerts()) > words,
+                    "the import ends",
+                )
                 check_markup(visitor)
                 if visitor.has("button", "Save and explore"):
                     await visitor.click("Save and explore")
@@ -104,7 +128,9 @@ def check_markup(visitor: Session) -> None:
             assert "alert(1)" not in element.html.body, "a name became HTML"
         if kind == "markdown":
             assert not (element.markdown.allow_html and "alert(1)" in element.markdown.body), "a name became HTML"
-            assert "](javascript:" not in element.markdown.body and "<script>" not in element.markdown.body.replace("\\<script\\>", ""), element.markdown.body  # fmt: skip
+            assert "](javascript:" not in element.markdown.body and "<script>" not in element.markdown.body.replace(
+                "\\<script\\>", ""
+            ), element.markdown.body
 
 
 def names_campaign(folder: Path, series: RelationalSeries, pages: bool = True) -> Tally:

@@ -89,11 +89,30 @@ def readers(store: RunStore, run_id: str) -> list[Callable[[], object]]:
 
     run = store.get(run_id)
     found = [
-        lambda: run.config, lambda: run.recipe, run.labels, run.status, run.history, run.summary, run.forecast, run.weights, run.manifest, run.verify,
-        run.progress, lambda: store.series(run), lambda: load_network(store, run), lambda: extend_forecast(store, run, 2), lambda: gather(run_id, store), lambda: read_backtest(run), lambda: read_explanation(run),
-        *(lambda name=name: run.read_checked(name) for name in sorted(p.name for p in run.folder.iterdir() if p.is_file())),
-        store.runs, lambda: train_run(store, run),
-    ]  # fmt: skip
+        lambda: run.config,
+        lambda: run.recipe,
+        run.labels,
+        run.status,
+        run.history,
+        run.summary,
+        run.forecast,
+        run.weights,
+        run.manifest,
+        run.verify,
+        run.progress,
+        lambda: store.series(run),
+        lambda: load_network(store, run),
+        lambda: extend_forecast(store, run, 2),
+        lambda: gather(run_id, store),
+        lambda: read_backtest(run),
+        lambda: read_explanation(run),
+        *(
+            lambda name=name: run.read_checked(name)
+            for name in sorted(p.name for p in run.folder.iterdir() if p.is_file())
+        ),
+        store.runs,
+        lambda: train_run(store, run),
+    ]
     if hasattr(run, "hindcast"):
         found.append(run.hindcast)
     return found  # type: ignore[return-value]
@@ -107,7 +126,11 @@ def pickle_campaign(folder: Path, series: RelationalSeries, every: int = 1) -> T
     shutil.copytree(store.root, originals)
     number = 0
     for run_id in ("whole", "half"):
-        names = [p.relative_to(originals) for p in sorted((originals / run_id).rglob("*")) if p.is_file() and p.stat().st_size]  # fmt: skip
+        names = [
+            p.relative_to(originals)
+            for p in sorted((originals / run_id).rglob("*"))
+            if p.is_file() and p.stat().st_size
+        ]
         names += [p.relative_to(originals) for p in (originals / ".data").glob("*.npz")]
         for name in names:
             for words, content in forms(originals / name, canary):
@@ -132,8 +155,13 @@ def pickle_campaign(folder: Path, series: RelationalSeries, every: int = 1) -> T
 def static_campaign() -> Tally:
     """No line of the product imports something that unpickles, or allows it to be done."""
     tally = Tally()
-    words = re.compile(r"\b(?:import|from) (?:cloud)?(?:pickle|joblib|shelve|marshal|dill)\b|torch\.load\(|allow_pickle=True|read_pickle|weights_only=False|(?<![.\w])(?:eval|exec)\(")  # fmt: skip
-    for path in [ROOT / "app.py", *(p for part in ("trnn_core", "ui", "pages", "scripts") for p in (ROOT / part).rglob("*.py"))]:  # fmt: skip
+    words = re.compile(
+        r"\b(?:import|from) (?:cloud)?(?:pickle|joblib|shelve|marshal|dill)\b|torch\.load\(|allow_pickle=True|read_pickle|weights_only=False|(?<![.\w])(?:eval|exec)\("
+    )
+    for path in [
+        ROOT / "app.py",
+        *(p for part in ("trnn_core", "ui", "pages", "scripts") for p in (ROOT / part).rglob("*.py")),
+    ]:
         found = words.findall(path.read_text())
         tally.check(not found, f"{path.relative_to(ROOT)}: {found}")
     return tally

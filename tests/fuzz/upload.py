@@ -24,7 +24,10 @@ async def bring(url: str, numbers: range, seed: int, tally: Tally) -> None:
                 if visitor.has("button", "Import"):
                     words = len(visitor.alerts())
                     await visitor.click("Import")
-                    await visitor.wait_for(lambda: visitor.has("button", "Save") or len(visitor.alerts()) > words, "the import ends, one way or the other")  # noqa: B023  # fmt: skip
+                    await visitor.wait_for(
+                        lambda words=words: visitor.has("button", "Save") or len(visitor.alerts()) > words,
+                        "the import ends, one way or the other",
+                    )
 
 
 def upload_campaign(folder: Path, n_cases: int, seed: int) -> Tally:
@@ -33,7 +36,9 @@ def upload_campaign(folder: Path, n_cases: int, seed: int) -> Tally:
         half = n_cases // 2
 
         async def both() -> None:
-            await asyncio.gather(bring(server.url, range(half), seed, tally), bring(server.url, range(half, n_cases), seed, tally))  # fmt: skip
+            await asyncio.gather(
+                bring(server.url, range(half), seed, tally), bring(server.url, range(half, n_cases), seed, tally)
+            )
 
         run_alone(both())
         end_tasks(RunStore(home / "runs"))

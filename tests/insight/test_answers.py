@@ -20,7 +20,7 @@ from trnn_core.insight.scenario import run_scenario
 from trnn_core.insight.shocks import Shock, changes_of, parse_shock, plant
 from trnn_core.insight.unusual import find_unusual
 from trnn_core.insight.view import NetworkView
-from trnn_core.insight.words import (  # fmt: skip
+from trnn_core.insight.words import (
     apart,
     drivers,
     effects,
@@ -61,7 +61,10 @@ def busiest(view, n) -> list[tuple[int, int, int]]:
 def own_past_only() -> NetworkView:
     """A network whose factors are all diagonal: by construction each cell reads its own past and nothing else."""
     series = simulate(seed=3, n_actors=5, n_periods=80)
-    recipe = Recipe(data={"transform": "log1p+standardise", "window": 5}, model={"cell": "gru", "hidden_shape": (5, 5, 4), "init": "identity"})  # fmt: skip
+    recipe = Recipe(
+        data={"transform": "log1p+standardise", "window": 5},
+        model={"cell": "gru", "hidden_shape": (5, 5, 4), "init": "identity"},
+    )
     prepared = prepare(series, recipe)
     network = build_network(prepared, recipe)
     with torch.no_grad():
@@ -80,7 +83,9 @@ def test_contributions_add_up_to_the_difference_from_the_usual(view, step):
         with torch.no_grad():
             level = float(view.levels(view.past(len(view.series) - 1)[None], step)[0, step - 1][cell])
         assert found.level == pytest.approx(level, abs=1e-5)
-        assert found.in_events.sum() == pytest.approx(found.value - found.usual_value, abs=0.01 * abs(found.value - found.usual_value) + 1e-3)  # fmt: skip
+        assert found.in_events.sum() == pytest.approx(
+            found.value - found.usual_value, abs=0.01 * abs(found.value - found.usual_value) + 1e-3
+        )
     assert max(gaps) <= 0.01, gaps
 
 
@@ -106,7 +111,11 @@ def test_where_every_relation_follows_its_own_past_only_the_trained_network_says
     counts[:, np.arange(5), np.arange(5)] = 0.0
     base = simulate(seed=3, n_actors=5, n_periods=520)
     series = replace(base, values=counts, actions=base.actions[:2], observed=None)
-    recipe = Recipe(data={"transform": "log1p+standardise", "window": 5}, model={"cell": "gru", "hidden_shape": (5, 5, 2), "init": "identity"}, train={"epochs": 12, "learning_rate": 0.01, "schedule": "cosine", "clip_norm": 1.0})  # fmt: skip
+    recipe = Recipe(
+        data={"transform": "log1p+standardise", "window": 5},
+        model={"cell": "gru", "hidden_shape": (5, 5, 2), "init": "identity"},
+        train={"epochs": 12, "learning_rate": 0.01, "schedule": "cosine", "clip_norm": 1.0},
+    )
     fitted = fit(series, recipe)
     view, shares = NetworkView(fitted.network, fitted.prepared), []
     for cell in [(i, j, k) for i in range(5) for j in range(5) for k in range(2) if i != j]:
@@ -123,10 +132,16 @@ def test_an_attribution_in_words_names_what_happened(view):
     cell, series = busiest(view, 1)[0], view.series
     found = unpack(Attribution, pack(attribute(view, cell)))
     assert "gap of 0." in say_completeness(found) and "complete" in say_completeness(found)
-    assert f"{series.actors[cell[0]]} → {series.actors[cell[1]]}" in say_attribution(found, series.actors, series.actions, "week", "events")  # fmt: skip
+    assert f"{series.actors[cell[0]]} → {series.actors[cell[1]]}" in say_attribution(
+        found, series.actors, series.actions, "week", "events"
+    )
     row = drivers(found, series.actors, series.actions).iloc[0]
     t = found.dates.index(row["period"])
-    i, j, k = series.actors.index(row["source"]), series.actors.index(row["target"]), series.actions.index(row["action"])  # fmt: skip
+    i, j, k = (
+        series.actors.index(row["source"]),
+        series.actors.index(row["target"]),
+        series.actions.index(row["action"]),
+    )
     assert row["observed"] == pytest.approx(series.values[len(series) - len(found.dates) + t, i, j, k], abs=1e-3)
 
 
@@ -181,7 +196,11 @@ def test_names_with_commas_and_all_four_amounts(view):
     named = replace(view.series, actors=("Korea, South", *view.series.actors[1:]))
     shock = parse_shock('"korea, south",Japan,all,x2', named)
     assert (shock.source, shock.action, shock.how, shock.amount) == ("Korea, South", "all", "x", 2.0)
-    assert [parse_shock(f"Georgia,Japan,verbal conflict,{a}", view.series).how for a in ("5", "-5", "=0")] == ["+", "-", "="]  # fmt: skip
+    assert [parse_shock(f"Georgia,Japan,verbal conflict,{a}", view.series).how for a in ("5", "-5", "=0")] == [
+        "+",
+        "-",
+        "=",
+    ]
 
 
 def test_edited_weeks_become_changes_of_the_cells_that_differ(view):
@@ -192,18 +211,28 @@ def test_edited_weeks_become_changes_of_the_cells_that_differ(view):
     edited[0, 2] += 7
     edited[2, 3] = 40
     found = changes_of(a, b, edited, view.series)
-    assert found == [Shock(a, b, view.series.actions[2], "=", edited[0, 2], str(view.series.dates[-3])), Shock(a, b, view.series.actions[3], "=", 40.0)]  # fmt: skip
+    assert found == [
+        Shock(a, b, view.series.actions[2], "=", edited[0, 2], str(view.series.dates[-3])),
+        Shock(a, b, view.series.actions[3], "=", 40.0),
+    ]
     np.testing.assert_array_equal(plant(view.series.values[-3:], found, view.series, 3)[:, 0, 1], edited)
 
 
 def test_two_scenarios_apart_is_the_second_less_the_first(view):
     actors, actions = view.series.actors, view.series.actions
-    first, second = (run_scenario(view, [Shock(actors[0], actors[1], actions[3], "+", x)], horizon=2) for x in (10.0, 40.0))  # fmt: skip
+    first, second = (
+        run_scenario(view, [Shock(actors[0], actors[1], actions[3], "+", x)], horizon=2) for x in (10.0, 40.0)
+    )
     table = apart(first, second, actors, actions)
     row = table.iloc[0]
-    h, cell = first.dates.index(row["date"]), (actors.index(row["source"]), actors.index(row["target"]), actions.index(row["action"]))  # fmt: skip
+    h, cell = (
+        first.dates.index(row["date"]),
+        (actors.index(row["source"]), actors.index(row["target"]), actions.index(row["action"])),
+    )
     off = (second.difference - first.difference)[:, ~np.eye(6, dtype=bool)]
-    assert row["apart"] == pytest.approx((second.difference - first.difference)[h][cell]) and abs(row["apart"]) == pytest.approx(np.abs(off).max())  # fmt: skip
+    assert row["apart"] == pytest.approx((second.difference - first.difference)[h][cell]) and abs(
+        row["apart"]
+    ) == pytest.approx(np.abs(off).max())
     assert len(table) == 2 * 6 * 5 * 4 and row["apart"] != 0
 
 
@@ -242,7 +271,11 @@ def test_a_week_of_crisis_stands_out_with_its_countries():
     values[285, 0, 1:4, 3] += 40
     values[285, 1:4, 0, 3] += 40
     series = replace(calm, values=values, observed=None)
-    recipe = Recipe(data={"transform": "log1p+standardise", "window": 2}, model={"cell": "gru", "hidden_shape": (6, 6, 4), "init": "identity"}, train={"epochs": 2})  # fmt: skip
+    recipe = Recipe(
+        data={"transform": "log1p+standardise", "window": 2},
+        model={"cell": "gru", "hidden_shape": (6, 6, 4), "init": "identity"},
+        train={"epochs": 2},
+    )
     fitted = fit(series, recipe)
     found = unpack(Unusual, pack(find_unusual(NetworkView(fitted.network, fitted.prepared))))
     at = found.dates.index(str(series.dates[285]))

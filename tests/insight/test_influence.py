@@ -39,8 +39,14 @@ RECIPE = Recipe(
     train={"epochs": 8, "learning_rate": 0.01, "schedule": "cosine", "clip_norm": 1.0},
 )
 NONLINEAR = RECIPE.changed(
-    **{"data.transform": "standardise", "data.window": 1, "data.slices": "direct,direct@level:1", "model.hidden_shape": "25,25,8", "train.epochs": 14}
-)  # fmt: skip
+    **{
+        "data.transform": "standardise",
+        "data.window": 1,
+        "data.slices": "direct,direct@level:1",
+        "model.hidden_shape": "25,25,8",
+        "train.epochs": 14,
+    }
+)
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +158,12 @@ def test_the_jacobian_by_random_signs_is_the_jacobian():
         scaled = full * usual / np.where(usual > 0, usual, 1.0)[:, :, :, None, None, None]
         for i in range(4):
             for m in range(4):
-                both = [(j, k) for j in range(4) for k in range(4) if j not in (i, m) and usual[i, j, k] > 0 and usual[m, j, k] > 0]  # fmt: skip
+                both = [
+                    (j, k)
+                    for j in range(4)
+                    for k in range(4)
+                    if j not in (i, m) and usual[i, j, k] > 0 and usual[m, j, k] > 0
+                ]
                 expected[i, m] += np.mean([scaled[i, j, k, m, j, k] for j, k in both]) / len(origins)
     # The signs are drawn once per period and seed: the cross terms fade, they do not vanish.
     assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.95

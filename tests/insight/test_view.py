@@ -27,7 +27,9 @@ KINDS = {
 
 
 def view_of(kind: str, precision: str = "float64") -> NetworkView:
-    recipe = Recipe(data={"window": 4, "transform": "log1p+standardise"}, model={"cell": "gru", "hidden_shape": (3, 3, 2)})  # fmt: skip
+    recipe = Recipe(
+        data={"window": 4, "transform": "log1p+standardise"}, model={"cell": "gru", "hidden_shape": (3, 3, 2)}
+    )
     recipe = recipe.changed(**{"train.precision": precision}, **KINDS[kind])
     prepared = prepare(SERIES, recipe)
     with torch.random.fork_rng():
@@ -41,7 +43,9 @@ def test_slices_in_torch_are_those_of_the_data(base: str, time: str) -> None:
     counts = np.random.default_rng(0).poisson(2.0, size=(9, 4, 4, 2)).astype(float)
     z = np.log1p(counts)
     expected, _ = build_inputs(z, (base + time,), counts=counts)
-    found = stack_slices(torch.tensor(z)[None], torch.tensor(counts)[None], torch.ones(z.shape, dtype=torch.bool), (base + time,), False)  # fmt: skip
+    found = stack_slices(
+        torch.tensor(z)[None], torch.tensor(counts)[None], torch.ones(z.shape, dtype=torch.bool), (base + time,), False
+    )
     np.testing.assert_allclose(found[0].numpy(), expected, atol=1e-9)
 
 

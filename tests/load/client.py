@@ -23,7 +23,14 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 WRONG = ("Something went wrong", "unexpected")  # the guard's and a task's words for what nobody foresaw
-VALUES = {"selectbox": "string_value", "text_input": "string_value", "text_area": "string_value", "button": "trigger_value", "checkbox": "bool_value", "download_button": "trigger_value"}  # fmt: skip
+VALUES = {
+    "selectbox": "string_value",
+    "text_input": "string_value",
+    "text_area": "string_value",
+    "button": "trigger_value",
+    "checkbox": "bool_value",
+    "download_button": "trigger_value",
+}
 
 Result = TypeVar("Result")
 
@@ -42,7 +49,9 @@ def unchecked() -> ssl.SSLContext:
 class Session:
     """One visitor. `elements` is what the page shows now, by place."""
 
-    def __init__(self, url: str, page: str = "", query: str = "", cookies: httpx.Cookies | None = None, timeout: float = 60.0):  # fmt: skip
+    def __init__(
+        self, url: str, page: str = "", query: str = "", cookies: httpx.Cookies | None = None, timeout: float = 60.0
+    ):
         self.url, self.page, self.query, self.timeout = url.rstrip("/"), page, query, timeout
         self.http = httpx.AsyncClient(cookies=cookies, timeout=timeout, trust_env=False, verify=False)
         self.elements: dict[tuple[int, ...], Any] = {}
@@ -191,7 +200,13 @@ class Session:
         elif kind == "FileUploader":
             state.file_uploader_state_value.CopyFrom(value)
         else:
-            snake = {"Selectbox": "selectbox", "TextInput": "text_input", "TextArea": "text_area", "Button": "button", "Checkbox": "checkbox"}[kind]  # fmt: skip
+            snake = {
+                "Selectbox": "selectbox",
+                "TextInput": "text_input",
+                "TextArea": "text_area",
+                "Button": "button",
+                "Checkbox": "checkbox",
+            }[kind]
             setattr(state, VALUES[snake], value)
         self.states[widget.id] = state
 

@@ -27,8 +27,16 @@ async def handshake(url: str, host: str, origin: str) -> int:
     """A WebSocket handshake written by hand; the status it is answered with (101: come in)."""
     at = urlsplit(url)
     reader, writer = await asyncio.open_connection("127.0.0.1", at.port)
-    lines = ("GET /_stcore/stream HTTP/1.1", f"Host: {host}", "Upgrade: websocket", "Connection: Upgrade", f"Origin: {origin}",
-             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Protocol: streamlit")  # fmt: skip
+    lines = (
+        "GET /_stcore/stream HTTP/1.1",
+        f"Host: {host}",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        f"Origin: {origin}",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Protocol: streamlit",
+    )
     writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
     status = int((await asyncio.wait_for(reader.readline(), 20)).split()[1])
     writer.close()
@@ -56,7 +64,9 @@ async def look(server: Server, tally: Tally) -> None:
         token = visitor.http.cookies.get("_streamlit_xsrf") or ""
         small = b'--b\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\nx\r\n--b--\r\n'
         tally.check(await put(visitor, small) == 403, "an upload without the token is taken")
-        tally.check(await put(visitor, small, **{"X-Xsrftoken": "2|0|0|0"}) == 403, "an upload with a wrong token is taken")  # fmt: skip
+        tally.check(
+            await put(visitor, small, **{"X-Xsrftoken": "2|0|0|0"}) == 403, "an upload with a wrong token is taken"
+        )
         tally.check(await put(visitor, small, **{"X-Xsrftoken": token}) in (200, 204), "a right upload is refused")
         before = psutil.Process(server.process.pid).memory_info().rss
         try:
@@ -69,7 +79,12 @@ async def look(server: Server, tally: Tally) -> None:
         uploader = visitor.widget("file_uploader", "Your files")
         tally.check(uploader.max_upload_size_mb == 200, f"the page allows {uploader.max_upload_size_mb} MB")
     here = urlsplit(server.url).netloc
-    for host, origin, right in ((here, server.url, True), (here, "http://evil.example", False), ("evil.example", "http://evil.example", False), ("evil.example", server.url, False)):  # fmt: skip
+    for host, origin, right in (
+        (here, server.url, True),
+        (here, "http://evil.example", False),
+        ("evil.example", "http://evil.example", False),
+        ("evil.example", server.url, False),
+    ):
         status = await handshake(server.url, host, origin)
         tally.check((status == 101) == right, f"a socket for {host} from {origin} is answered with {status}")
     async with httpx.AsyncClient(trust_env=False) as client:
@@ -77,7 +92,13 @@ async def look(server: Server, tally: Tally) -> None:
         tally.check(
             cross.headers.get("access-control-allow-origin") in (None, "", server.url), "other origins may read"
         )
-        for path in ("/../../etc/passwd", "/static/../../../etc/passwd", "/media/../../etc/passwd", "/component/x/../../../etc/passwd", "/app/static/../app.py"):  # fmt: skip
+        for path in (
+            "/../../etc/passwd",
+            "/static/../../../etc/passwd",
+            "/media/../../etc/passwd",
+            "/component/x/../../../etc/passwd",
+            "/app/static/../app.py",
+        ):
             answer = await client.get(server.url + path)
             tally.check("root:" not in answer.text and "import streamlit" not in answer.text, f"{path} is served")
 
@@ -105,7 +126,9 @@ def outside_requests(server: Server) -> list[str]:
 
     asked: list[str] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=installed(), args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])  # fmt: skip
+        browser = playwright.chromium.launch(
+            executable_path=installed(), args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
         page = browser.new_page()
         page.on("request", lambda r: asked.append(r.url))
         page.on("websocket", lambda w: asked.append(w.url))
@@ -113,13 +136,21 @@ def outside_requests(server: Server) -> list[str]:
         page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
         page.wait_for_timeout(1500)
         browser.close()
-    return [u for u in asked if urlsplit(u).hostname not in ("localhost", "127.0.0.1", None) and not u.startswith(("data:", "blob:"))]  # fmt: skip
+    return [
+        u
+        for u in asked
+        if urlsplit(u).hostname not in ("localhost", "127.0.0.1", None) and not u.startswith(("data:", "blob:"))
+    ]
 
 
 def defaults_campaign(folder: Path, browser: bool = True, options: tuple[str, ...] = ()) -> Tally:
     home, tally = make_home(folder / "home"), Tally()
     planted = os.environ.get("TRNN_PLANT") == "defaults"
-    options = (*options, "--server.enableXsrfProtection", "false", "--client.showErrorDetails", "full") if planted else options  # fmt: skip
+    options = (
+        (*options, "--server.enableXsrfProtection", "false", "--client.showErrorDetails", "full")
+        if planted
+        else options
+    )
     with Server(home / "data", home / "runs", options=options) as server:
         run_alone(look(server, tally))
         if browser:

@@ -54,7 +54,11 @@ def churn_campaign(folder: Path, n_sessions: int, warm: int = WARM) -> Tally:
     end_tasks(RunStore(home / "runs"))
     grown = after / before - 1
     tally.check(grown < GROWTH, f"the server grew by {grown:.0%}, from {before:.0f} to {after:.0f} MB")
-    tally.figures = {f"after {warm}": f"{before:.0f} MB", f"after {n_sessions}": f"{after:.0f} MB", "growth": f"{grown:+.1%}"}  # fmt: skip
+    tally.figures = {
+        f"after {warm}": f"{before:.0f} MB",
+        f"after {n_sessions}": f"{after:.0f} MB",
+        "growth": f"{grown:+.1%}",
+    }
     return tally
 
 
@@ -82,7 +86,9 @@ def live_campaign(folder: Path, n_updates: int) -> Tally:
     home, tally = make_home(folder / "home"), Tally()
     store = RunStore(home / "runs")
     series = simulate(seed=0, n_actors=15, n_periods=300)  # some epochs a second: a few thousand in the course of it
-    jobs.submit(store, SMALL.changed(**{"train.epochs": 1_000_000, "train.checkpoint_every": 50}), series, run_id="long")  # fmt: skip
+    jobs.submit(
+        store, SMALL.changed(**{"train.epochs": 1_000_000, "train.checkpoint_every": 50}), series, run_id="long"
+    )
     with Server(home / "data", home / "runs") as server, WorkerProcess(store):
         reach(store, "long", 3)
         run_alone(watch(server, max(n_updates // 10, 20), tally))
@@ -95,5 +101,12 @@ def live_campaign(folder: Path, n_updates: int) -> Tally:
     tally.check(grown < GROWTH, f"the server grew by {grown:.0%}, from {before:.0f} to {after:.0f} MB")
     tally.check(after / half - 1 < GROWTH / 2, f"it goes on growing: {half:.0f} MB half-way, {after:.0f} MB at the end")
     tally.check(shown > 0.9 * epoch, f"epoch {shown} was shown last, the training was at {epoch}")
-    tally.figures = {"after a tenth": f"{before:.0f} MB", "half-way": f"{half:.0f} MB", "after all": f"{after:.0f} MB", "growth": f"{grown:+.1%}", "epochs shown": str(shown), "an update, median": f"{np.median(seconds):.2f} s"}  # fmt: skip
+    tally.figures = {
+        "after a tenth": f"{before:.0f} MB",
+        "half-way": f"{half:.0f} MB",
+        "after all": f"{after:.0f} MB",
+        "growth": f"{grown:+.1%}",
+        "epochs shown": str(shown),
+        "an update, median": f"{np.median(seconds):.2f} s",
+    }
     return tally

@@ -41,7 +41,9 @@ def own_series(n: int) -> RelationalSeries:
 
 
 def own_table(n: int) -> bytes:
-    rows = [f"2014-01-{d:02},{a},{b},talks,{d}" for d in range(1, 29) for a in own_names(n)[:3] for b in own_names(n)[3:]]  # fmt: skip
+    rows = [
+        f"2014-01-{d:02},{a},{b},talks,{d}" for d in range(1, 29) for a in own_names(n)[:3] for b in own_names(n)[3:]
+    ]
     return ("date,source,target,action,value\n" + "\n".join(rows) + "\n").encode()
 
 

@@ -27,7 +27,9 @@ def write_secrets(path: Path, url: str, provider: Provider) -> Path:
 
 
 def shows_data(visitor: Session) -> bool:
-    return b"France" in visitor.content() or any(e.WhichOneof("type") in ("plotly_chart", "dataframe") for e in visitor.shown())  # fmt: skip
+    return b"France" in visitor.content() or any(
+        e.WhichOneof("type") in ("plotly_chart", "dataframe") for e in visitor.shown()
+    )
 
 
 async def log_in(url: str) -> httpx.Cookies:
@@ -36,7 +38,9 @@ async def log_in(url: str) -> httpx.Cookies:
         await visitor.click("Log in")
         assert visitor.redirect, "the button leads nowhere"
         at = visitor.redirect if visitor.redirect.startswith("http") else url.rpartition("/")[0] + visitor.redirect
-        async with httpx.AsyncClient(trust_env=False, verify=False, follow_redirects=True, cookies=visitor.http.cookies) as browser:  # fmt: skip
+        async with httpx.AsyncClient(
+            trust_env=False, verify=False, follow_redirects=True, cookies=visitor.http.cookies
+        ) as browser:
             await browser.get(at)
             return browser.cookies
 
@@ -59,7 +63,11 @@ async def look(url: str, provider: Provider, tally: Tally) -> None:
     with tally.case("a forged cookie"):
         forged = httpx.Cookies()
         for cookie in cookies.jar:
-            changed = cookie.value[:20] + ("A" if cookie.value[20] != "A" else "B") + cookie.value[21:] if cookie.name.startswith("_streamlit_user") else cookie.value  # type: ignore[index]  # fmt: skip
+            changed = (
+                cookie.value[:20] + ("A" if cookie.value[20] != "A" else "B") + cookie.value[21:]
+                if cookie.name.startswith("_streamlit_user")
+                else cookie.value
+            )  # type: ignore[index]
             forged.set(cookie.name, changed or "", domain=cookie.domain, path=cookie.path)
         async with Session(url, cookies=forged) as visitor:
             assert "Please log in" in visitor.text() and not shows_data(visitor), "a forged cookie lets in"
@@ -68,7 +76,11 @@ async def look(url: str, provider: Provider, tally: Tally) -> None:
         async with Session(url, cookies=await log_in(url)) as visitor:
             assert "Please log in" in visitor.text() and not shows_data(visitor), "a forged token lets in"
         provider.honest = True
-    for account, welcome in (("eve@elsewhere.example", False), ("guest@else.example", True), ("lab.example@evil.example", False)):  # fmt: skip
+    for account, welcome in (
+        ("eve@elsewhere.example", False),
+        ("guest@else.example", True),
+        ("lab.example@evil.example", False),
+    ):
         with tally.case(f"the account {account}"):
             provider.account = account
             async with Session(url, cookies=await log_in(url)) as visitor:
@@ -78,13 +90,17 @@ async def look(url: str, provider: Provider, tally: Tally) -> None:
 
 def login_campaign(folder: Path) -> Tally:
     tally = Tally()
-    missing = [m for m in ("authlib", "joserfc") if importlib.util.find_spec(m) is None] + ["nginx"] * (nginx_path() is None)  # fmt: skip
+    missing = [m for m in ("authlib", "joserfc") if importlib.util.find_spec(m) is None] + ["nginx"] * (
+        nginx_path() is None
+    )
     if missing:
         tally.skipped = f"not installed: {', '.join(missing)}"
         return tally
     port = free_port()
     with Provider() as provider:
         file = write_secrets(folder / "secrets.toml", f"https://localhost:{port}/{PREFIX}", provider)
-        with proxied(folder, port, options=("--secrets.files", str(file)), environment={"NO_PROXY": "localhost,127.0.0.1"}) as (_, url):  # fmt: skip
+        with proxied(
+            folder, port, options=("--secrets.files", str(file)), environment={"NO_PROXY": "localhost,127.0.0.1"}
+        ) as (_, url):
             run_alone(look(url, provider, tally))
     return tally

@@ -35,9 +35,14 @@ class Provider:
 
     def metadata(self) -> dict[str, Any]:
         return {
-            "issuer": self.url, "authorization_endpoint": f"{self.url}/authorize", "token_endpoint": f"{self.url}/token", "jwks_uri": f"{self.url}/keys",
-            "response_types_supported": ["code"], "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["RS256"],
-        }  # fmt: skip
+            "issuer": self.url,
+            "authorization_endpoint": f"{self.url}/authorize",
+            "token_endpoint": f"{self.url}/token",
+            "jwks_uri": f"{self.url}/keys",
+            "response_types_supported": ["code"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["RS256"],
+        }
 
     def authorize(self, query: dict[str, list[str]]) -> str:
         code = secrets.token_hex(8)
@@ -48,7 +53,16 @@ class Provider:
         from joserfc import jwt
 
         now = int(time.time())
-        claims = {"iss": self.url, "sub": self.account, "aud": CLIENT, "exp": now + 300, "iat": now, "nonce": self.codes.pop(form["code"][0]), "email": self.account, "name": self.account}  # fmt: skip
+        claims = {
+            "iss": self.url,
+            "sub": self.account,
+            "aud": CLIENT,
+            "exp": now + 300,
+            "iat": now,
+            "nonce": self.codes.pop(form["code"][0]),
+            "email": self.account,
+            "name": self.account,
+        }
         signed = jwt.encode({"alg": "RS256", "kid": "k"}, claims, self.key if self.honest else self.other)
         return {"access_token": secrets.token_hex(8), "token_type": "Bearer", "expires_in": 300, "id_token": signed}
 

@@ -32,7 +32,26 @@ def documented() -> str:
 def configure(folder: Path, port: int, behind: int) -> Path:
     """The documented block with a port, a name and a certificate of the test's own."""
     certificate, key = folder / "c.pem", folder / "c.key"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)  # fmt: skip
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+            "-keyout",
+            str(key),
+            "-out",
+            str(certificate),
+        ],
+        check=True,
+        capture_output=True,
+    )
     block = documented()
     for old, new in (
         ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
@@ -43,17 +62,24 @@ def configure(folder: Path, port: int, behind: int) -> Path:
     ):
         assert old in block, f"{old} is not in the documented block"
         block = block.replace(old, new)
-    temporary = "".join(f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))  # fmt: skip
+    temporary = "".join(
+        f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
     path = folder / "nginx.conf"
     account = "user root;\n" if os.geteuid() == 0 else ""  # the folders of a test are their owner's alone
-    path.write_text(f"{account}daemon off;\npid {folder}/pid;\nerror_log {folder}/error.log;\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}{block}}}\n")  # fmt: skip
+    path.write_text(
+        f"{account}daemon off;\npid {folder}/pid;\nerror_log {folder}/error.log;\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}{block}}}\n"
+    )
     return path
 
 
 @contextmanager
 def nginx(folder: Path, port: int, behind: int) -> Iterator[None]:
     folder.mkdir(exist_ok=True)
-    process = subprocess.Popen([nginx_path() or "nginx", "-c", str(configure(folder, port, behind)), "-p", str(folder)], stderr=subprocess.DEVNULL)  # fmt: skip
+    process = subprocess.Popen(
+        [nginx_path() or "nginx", "-c", str(configure(folder, port, behind)), "-p", str(folder)],
+        stderr=subprocess.DEVNULL,
+    )
     try:
         time.sleep(1.0)
         assert process.poll() is None, (folder / "error.log").read_text()
@@ -68,11 +94,16 @@ def nginx_path() -> str | None:
 
 
 @contextmanager
-def proxied(folder: Path, port: int, options: Sequence[str] = (), environment: dict[str, str] | None = None) -> Iterator[tuple[Server, str]]:  # fmt: skip
+def proxied(
+    folder: Path, port: int, options: Sequence[str] = (), environment: dict[str, str] | None = None
+) -> Iterator[tuple[Server, str]]:
     """A server under a prefix and an nginx before it; the address people would use."""
     home = make_home(folder / "home")
     prefix = "" if os.environ.get("TRNN_PLANT") == "proxy" else PREFIX
-    with Server(home / "data", home / "runs", prefix=prefix, options=options, environment=environment) as server, nginx(folder / "nginx", port, server.port):  # fmt: skip
+    with (
+        Server(home / "data", home / "runs", prefix=prefix, options=options, environment=environment) as server,
+        nginx(folder / "nginx", port, server.port),
+    ):
         yield server, f"https://localhost:{port}/{PREFIX}"
 
 
@@ -82,7 +113,10 @@ async def look(url: str, tally: Tally) -> None:
         tally.check(page.status_code == 200 and "<title>" in page.text, f"the page is answered with {page.status_code}")
         for asset in re.findall(r'(?:src|href)="\.?/?([^":]+\.(?:js|css))"', page.text)[:3]:
             answer = await client.get(f"{url}/{asset}")
-            tally.check(answer.status_code == 200 and "text/html" not in answer.headers["content-type"], f"{asset} is not served under the prefix")  # fmt: skip
+            tally.check(
+                answer.status_code == 200 and "text/html" not in answer.headers["content-type"],
+                f"{asset} is not served under the prefix",
+            )
         other = await client.get(url.rpartition("/")[0] + "/Forecast")
         tally.check("streamlit" not in other.text.lower(), f"shown outside the prefix too ({other.status_code})")
     for name in ("", "Data", "Train", "Forecast", "Report"):

@@ -23,7 +23,21 @@ from trnn_core.training.config import Recipe
 from trnn_core.training.store import RunStore
 
 # Who is where: most look at results, some watch a training (with its update once a second), a few are on each other page.
-MIX = ("", "Forecast", "Evaluate", "Train", "", "Forecast", "Data", "Explain", "", "Forecast", "Report", "Train", "Forecast")  # fmt: skip
+MIX = (
+    "",
+    "Forecast",
+    "Evaluate",
+    "Train",
+    "",
+    "Forecast",
+    "Data",
+    "Explain",
+    "",
+    "Forecast",
+    "Report",
+    "Train",
+    "Forecast",
+)
 EVERY = 10.0  # seconds between two actions of one person
 LEFT_ALONE = ("Run", "Data set", "What to do", "Recipe", "Preset", "Show")  # would lead to another page or picture
 
@@ -35,7 +49,9 @@ def busy_server(folder: Path) -> Iterator[tuple[Server, RunStore]]:
     store = RunStore(home / "runs")
     with Server(home / "data", home / "runs") as server:
         try:
-            jobs.submit(store, Recipe(train={"epochs": 100_000}), read_npz(home / "data" / "demo.npz"), run_id="background")  # fmt: skip
+            jobs.submit(
+                store, Recipe(train={"epochs": 100_000}), read_npz(home / "data" / "demo.npz"), run_id="background"
+            )
             jobs.ensure_worker(store)
             reach(store, "background", 1, 300)
             yield server, store
@@ -140,7 +156,9 @@ async def crowd(server: Server, plan: Plan, seed: int) -> tuple[Tally, Times, fl
     return tally, times, most
 
 
-def crowd_campaign(folder: Path, n_visitors: int, ramp: float, seconds: float, limits: bool = True, seed: int = 0) -> Tally:  # fmt: skip
+def crowd_campaign(
+    folder: Path, n_visitors: int, ramp: float, seconds: float, limits: bool = True, seed: int = 0
+) -> Tally:
     """`limits=False` asks only that nothing fails: for machines that are busy with other things."""
     with busy_server(folder) as (server, store):
         run_alone(_one(server))  # a server that has shown each page once, as after its first visitor

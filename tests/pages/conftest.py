@@ -72,9 +72,24 @@ def open_page() -> Callable[..., AppTest]:
 
 
 CONTROLS = (
-    "selectbox", "multiselect", "slider", "select_slider", "number_input", "toggle", "checkbox", "button", "button_group", "text_input",
-    "text_area", "radio", "date_input", "download_button", "file_uploader", "color_picker", "metric",
-)  # fmt: skip
+    "selectbox",
+    "multiselect",
+    "slider",
+    "select_slider",
+    "number_input",
+    "toggle",
+    "checkbox",
+    "button",
+    "button_group",
+    "text_input",
+    "text_area",
+    "radio",
+    "date_input",
+    "download_button",
+    "file_uploader",
+    "color_picker",
+    "metric",
+)
 
 
 def silent_controls(app: AppTest) -> list[str]:

@@ -21,7 +21,9 @@ PARTS = ("Leaderboard", "Over time", "Where", "Calibration", "Misses")
 def files(trained):
     """A backtest of the run in the trained store, made once."""
     store = RunStore(trained / "runs")
-    request = BacktestRequest.of_run(store.get("first"), ["persistence", "mean", "network"], Protocol(min_origins=10, horizon=2))  # fmt: skip
+    request = BacktestRequest.of_run(
+        store.get("first"), ["persistence", "mean", "network"], Protocol(min_origins=10, horizon=2)
+    )
     result = backtest(store.series(store.get("first")), request.options(), request.protocol, each=lambda *_: None)
     return result, result_files(result)
 

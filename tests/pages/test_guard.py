@@ -71,4 +71,7 @@ def test_every_callback_is_guarded_and_every_maker_is_noted() -> None:
     assert [w for path in files for w in unguarded(path)] == []
     for path in files:  # a maker is a function; content that is there already needs none
         for call in re.findall(r"st\.download_button\(\s*[^,]+, ([^,]+),", path.read_text(encoding="utf-8")):
-            assert path.name == "downloads.py" or call in ("text", "recipe_text(recipe)", "recipe.read_bytes()"), (path.name, call)  # fmt: skip
+            assert path.name == "downloads.py" or call in ("text", "recipe_text(recipe)", "recipe.read_bytes()"), (
+                path.name,
+                call,
+            )

@@ -8,10 +8,17 @@ from tests.pages.conftest import DATA, FORECAST, HOME, TRAIN, silent_controls
 
 EVALUATE, REPORT = "pages/4_Evaluate.py", "pages/6_Report.py"
 VIEWS = [
-    (HOME, {}), (DATA, {}), (DATA, {"data_view": "Network"}), (DATA, {"do": "Add data"}), (TRAIN, {}),
-    (TRAIN, {"preset": "recommended"}), (FORECAST, {"view": "Heatmap"}), (FORECAST, {"view": "Chord"}), (EVALUATE, {}),
+    (HOME, {}),
+    (DATA, {}),
+    (DATA, {"data_view": "Network"}),
+    (DATA, {"do": "Add data"}),
+    (TRAIN, {}),
+    (TRAIN, {"preset": "recommended"}),
+    (FORECAST, {"view": "Heatmap"}),
+    (FORECAST, {"view": "Chord"}),
+    (EVALUATE, {}),
     (REPORT, {}),
-]  # fmt: skip
+]
 
 
 def test_the_form_of_an_import_explains_itself_and_shows_the_first_rows(full, open_page) -> None:
@@ -25,7 +32,9 @@ def test_the_form_of_an_import_explains_itself_and_shows_the_first_rows(full, op
 
 def test_every_setting_is_explained_in_words_and_with_its_symbol(full, open_page) -> None:
     app = open_page(TRAIN)
-    settings = [c for c in (*app.number_input, *app.selectbox, *app.multiselect, *app.toggle) if str(c.key).startswith("quick.")]  # fmt: skip
+    settings = [
+        c for c in (*app.number_input, *app.selectbox, *app.multiselect, *app.toggle) if str(c.key).startswith("quick.")
+    ]
     assert len(settings) > 25
     assert [c.label for c in settings if len(c.help.split()) < 6] == []
     for label, symbol in (

@@ -12,9 +12,16 @@ BAD = {
     HOME: {"run": "gone", "action": "espionage"},
     DATA: {"data": "nothing", "week": "1066-10-14", "action": "espionage", "order": "Beauty"},
     TRAIN: {"data": "nothing", "run": "gone", "preset": "miracle", "smoothing": "much", "others": "gone"},
-    FORECAST: {"week": "1066-10-14", "horizon": "99", "view": "Globe", "top": "-3", "ego": "Atlantis", "sender": "Atlantis"},
+    FORECAST: {
+        "week": "1066-10-14",
+        "horizon": "99",
+        "view": "Globe",
+        "top": "-3",
+        "ego": "Atlantis",
+        "sender": "Atlantis",
+    },
     "pages/6_Report.py": {"run": "gone", "form": "Papyrus"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("path", BAD)

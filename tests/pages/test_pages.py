@@ -12,7 +12,11 @@ from trnn_core.training.store import RunStore
 
 def words(app: AppTest) -> str:
     """All text of a page."""
-    return "\n".join(str(getattr(e, "value", "")) for kind in (app.markdown, app.caption, app.subheader, app.title, app.info) for e in kind)  # fmt: skip
+    return "\n".join(
+        str(getattr(e, "value", ""))
+        for kind in (app.markdown, app.caption, app.subheader, app.title, app.info)
+        for e in kind
+    )
 
 
 def is_sound(app: AppTest) -> None:

@@ -18,7 +18,13 @@ def make_study(home: Path) -> dict:
 
     series = read_npz(next((home / "data").glob("*.npz")))
     recipe = preset("quick").changed(**{"train.epochs": 1, "model.hidden_shape": (2, 2, 1)})
-    config = TuneConfig(recipe=recipe, space={"data.window": "3:7", "train.learning_rate": "0.001:0.1:log"}, trials=6, batch=6, pruner="none")  # fmt: skip
+    config = TuneConfig(
+        recipe=recipe,
+        space={"data.window": "3:7", "train.learning_rate": "0.001:0.1:log"},
+        trials=6,
+        batch=6,
+        pruner="none",
+    )
     with ThreadPoolExecutor(1) as here:
         return tune(series, config, study_folder(RunStore(home / "runs"), "first"), here)
 

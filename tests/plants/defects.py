@@ -185,29 +185,55 @@ def crash(module: Any) -> None:
 
 
 DEFECTS: dict[str, Defect] = {
-    "kill-job": Defect("a checkpoint is written in place instead of beside it", "is not there|damaged", {"trnn_core.training.files": write_in_place}),
-    "kill-server": Defect("a job ends with the server that started it", "is interrupted", {"trnn_core.training.files": die_with_the_server}),
+    "kill-job": Defect(
+        "a checkpoint is written in place instead of beside it",
+        "is not there|damaged",
+        {"trnn_core.training.files": write_in_place},
+    ),
+    "kill-server": Defect(
+        "a job ends with the server that started it",
+        "is interrupted",
+        {"trnn_core.training.files": die_with_the_server},
+    ),
     "rot": Defect("checksums are not compared", "nobody noticed", {"trnn_core.training.runs": trust_every_byte}),
-    "disk": Defect("a failed write is tried again at once, for ever", "goes on without its store", {"trnn_core.training.files": spin_when_a_write_fails}),
-    "writers": Defect("locks do not lock", "is lost|is in . places|was given to", {"trnn_core.training.files": no_locks}),
-    "clock": Defect("hearts are judged by the wall clock", "sees it as interrupted", {"trnn_core.training.processes": wall_clock}),
+    "disk": Defect(
+        "a failed write is tried again at once, for ever",
+        "goes on without its store",
+        {"trnn_core.training.files": spin_when_a_write_fails},
+    ),
+    "writers": Defect(
+        "locks do not lock", "is lost|is in . places|was given to", {"trnn_core.training.files": no_locks}
+    ),
+    "clock": Defect(
+        "hearts are judged by the wall clock", "sees it as interrupted", {"trnn_core.training.processes": wall_clock}
+    ),
     "memory": Defect("a failed job gives no reason", "no reason", {"trnn_core.training.recorder": no_reason}),
     "load": Defect("every page waits a second", "median", {"ui.page": slow_pages}),
     "churn": Defect("every look at a page leaves 2 MB behind", "the server grew", {"ui.page": leak}),
-    "isolation": Defect("a cache is keyed by size instead of content", "was sent the names of", {"ui.store": careless_cache}),
+    "isolation": Defect(
+        "a cache is keyed by size instead of content", "was sent the names of", {"ui.store": careless_cache}
+    ),
     "live": Defect("every live update leaves 800 kB behind", "the server grew", {"ui.live": leak_in_live_panel}),
     "fuzz": Defect("the reader lets a decoding error through", "planted", {"trnn_core.data.readers": unforeseen_byte}),
-    "upload": Defect("the reader lets a decoding error through", "unforeseen error", {"trnn_core.data.readers": unforeseen_byte}),
-    "bombs": Defect("nothing limits what a file unpacks to", " MB$|read without a word", {"trnn_core.data.readers.inputs": no_limits}),
+    "upload": Defect(
+        "the reader lets a decoding error through", "unforeseen error", {"trnn_core.data.readers": unforeseen_byte}
+    ),
+    "bombs": Defect(
+        "nothing limits what a file unpacks to",
+        " MB$|read without a word",
+        {"trnn_core.data.readers.inputs": no_limits},
+    ),
     "names": Defect("a run id may be any path", "written beside the store", {"trnn_core.training.runs": any_id}),
     "pickle": Defect("NPZ files may hold pickled objects", "the payload was executed", {"numpy": allow_pickles}),
-    "defaults": Defect("the server is started without XSRF protection and with error details", "without the token is taken"),
+    "defaults": Defect(
+        "the server is started without XSRF protection and with error details", "without the token is taken"
+    ),
     "proxy": Defect("the server does not know its path prefix", "through the proxy"),
     "login": Defect("pages do not ask who is there", "data without a login", {"ui.login": everybody_is_welcome}),
     "advisories": Defect("a version with a known hole is pinned", "urllib3"),
     "licences": Defect("a package under the GPL is pinned", "GPL"),
     "crash": Defect("a page with a mistake in it (a tool of the row `defaults`)", "", {"ui.page": crash}),
-}  # fmt: skip
+}
 
 
 def complains(key: str, failures: list[str]) -> bool:

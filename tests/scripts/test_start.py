@@ -65,8 +65,11 @@ def project(tmp_path: Path) -> Path:
 def setup(project: Path, **environment: str) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, str(project / "scripts" / "setup_venv.py"), "requirements.txt"],
-        env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def test_two_setups_at_once_make_one_sound_environment_and_a_third_does_nothing(project: Path) -> None:

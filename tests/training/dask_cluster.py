@@ -53,10 +53,18 @@ class Cluster:
     def start_worker(self) -> None:
         self.workers.append(
             self._start(
-                "worker", self.address, "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1", "--no-nanny",
-                "--local-directory", str(self.folder),
+                "worker",
+                self.address,
+                "--nthreads",
+                "1",
+                "--no-dashboard",
+                "--host",
+                "127.0.0.1",
+                "--no-nanny",
+                "--local-directory",
+                str(self.folder),
             )
-        )  # fmt: skip
+        )
 
     def wait_for_workers(self) -> None:
         """Until all of them have joined."""
@@ -80,11 +88,22 @@ class Cluster:
             self.start_worker()
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "DASK_CONFIG": str(ROOT / "docs" / "server" / "dask.yaml")}  # fmt: skip
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "MKL_NUM_THREADS": "1",
+            "PYTHONPATH": str(ROOT),
+            "DASK_CONFIG": str(ROOT / "docs" / "server" / "dask.yaml"),
+        }
         return subprocess.Popen(
-            [sys.executable, "-m", "dask", *arguments], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "dask", *arguments],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
     def _kill(self, process: subprocess.Popen[bytes]) -> None:
         if process.poll() is None:

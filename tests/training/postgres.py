@@ -51,8 +51,23 @@ def server() -> Iterator[str]:
         shutil.chown(home, user)
     common = {"user": user, "cwd": home, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     try:
-        subprocess.run([folder / "initdb", "-D", home / "data", "-U", "trnn", "-A", "trust", "-E", "UTF8", "--no-sync"], check=True, **common)  # fmt: skip
-        options = ["-D", home / "data", "-p", str(port), "-k", str(home), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]  # fmt: skip
+        subprocess.run(
+            [folder / "initdb", "-D", home / "data", "-U", "trnn", "-A", "trust", "-E", "UTF8", "--no-sync"],
+            check=True,
+            **common,
+        )
+        options = [
+            "-D",
+            home / "data",
+            "-p",
+            str(port),
+            "-k",
+            str(home),
+            "-c",
+            "listen_addresses=127.0.0.1",
+            "-c",
+            "fsync=off",
+        ]
         process = subprocess.Popen([folder / "postgres", *map(str, options)], **common)
         try:
             _wait(folder, port)

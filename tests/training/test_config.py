@@ -18,7 +18,10 @@ def test_a_recipe_file_gives_the_recipe_back(name, suffix, tmp_path):
     assert read_recipe(path) == preset(name)
 
 
-@pytest.mark.parametrize(("name", "hidden", "design"), [("paper-case-1", (50, 50, 4), "many-to-one"), ("paper-case-2", (14, 14, 4), "many-to-many")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "hidden", "design"),
+    [("paper-case-1", (50, 50, 4), "many-to-one"), ("paper-case-2", (14, 14, 4), "many-to-many")],
+)
 def test_the_paper_presets_are_as_printed(name, hidden, design):
     recipe = preset(name)
     assert (recipe.data.window, recipe.data.design, recipe.model.hidden_shape) == (7, design, hidden)
@@ -65,12 +68,24 @@ def test_settings_are_frozen():
 
 
 def test_changed_reads_what_a_person_types():
-    recipe = preset("quick").changed(**{"model.hidden_shape": "14,14,4", "train.epochs": "50", "train.clip_norm": "none", "data.diagonal": "true", "data.slices": "direct, reciprocal"})  # fmt: skip
+    recipe = preset("quick").changed(
+        **{
+            "model.hidden_shape": "14,14,4",
+            "train.epochs": "50",
+            "train.clip_norm": "none",
+            "data.diagonal": "true",
+            "data.slices": "direct, reciprocal",
+        }
+    )
     assert recipe.model.hidden_shape == (14, 14, 4)
     assert recipe.train.epochs == 50 and recipe.train.clip_norm is None
     assert recipe.data.diagonal is True and recipe.data.slices == ("direct", "reciprocal")
     assert recipe.changed(**{"data.actors": "Korea, South; Japan"}).data.actors == ("Korea, South", "Japan")
-    for name, words in (("epochs", "named data.NAME"), ("train.epoch", "did you mean 'train.epochs'"), ("runs.x", "named data.NAME")):  # fmt: skip
+    for name, words in (
+        ("epochs", "named data.NAME"),
+        ("train.epoch", "did you mean 'train.epochs'"),
+        ("runs.x", "named data.NAME"),
+    ):
         with pytest.raises(TRNNError, match=words):
             recipe.changed(**{name: "3"})
 

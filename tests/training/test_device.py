@@ -36,14 +36,20 @@ def losses(history: list[dict]) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("cell", "likelihood"), KINDS)
-def test_mixed_precision_has_nearly_the_curve_of_float32(small_series: RelationalSeries, cell: str, likelihood: str) -> None:  # fmt: skip
+def test_mixed_precision_has_nearly_the_curve_of_float32(
+    small_series: RelationalSeries, cell: str, likelihood: str
+) -> None:
     whole = fit(small_series, recipe_of(cell, likelihood))
     mixed = fit(small_series, recipe_of(cell, likelihood, **{"train.precision": "mixed"}))
     a, b = losses(whole.history), losses(mixed.history)
     assert not np.array_equal(a, b)  # something was rounded
     assert np.abs(b / a - 1).max() < CLOSE
     assert a[-1, 0] < 0.95 * a[0, 0]  # and something was learnt
-    assert all(w.dtype == np.float32 for w in {**mixed.learner.weights(), **mixed.learner.state()}.values() if w.dtype.kind == "f")  # fmt: skip
+    assert all(
+        w.dtype == np.float32
+        for w in {**mixed.learner.weights(), **mixed.learner.state()}.values()
+        if w.dtype.kind == "f"
+    )
 
 
 def test_mixed_precision_resumes_bit_by_bit(small_series: RelationalSeries) -> None:
@@ -97,7 +103,9 @@ def test_every_tensor_of_a_training_follows_the_network(
     small_series: RelationalSeries, monkeypatch: pytest.MonkeyPatch, cell: str, likelihood: str, precision: str
 ) -> None:
     optimiser = {"lstm": "adam", "gru": "rmsprop", "elman": "sgd", "jordan": "adamw"}[cell]
-    recipe = recipe_of(cell, likelihood, **{"train.precision": precision, "train.epochs": 2, "train.optimiser": optimiser})  # fmt: skip
+    recipe = recipe_of(
+        cell, likelihood, **{"train.precision": precision, "train.epochs": 2, "train.optimiser": optimiser}
+    )
     near = fit(small_series, recipe)
     monkeypatch.setattr(networks, "device_of", lambda config: CARD)
     with PretendCard():
@@ -106,7 +114,9 @@ def test_every_tensor_of_a_training_follows_the_network(
         assert watch.snapshot is not None
         far = fit(small_series, recipe, resume=watch.snapshot)
         assert all(isinstance(p, OnCard) for p in far.network.parameters())
-        np.testing.assert_allclose(losses(far.history), losses(near.history), rtol=1e-5 if precision == "float32" else CLOSE)  # fmt: skip
+        np.testing.assert_allclose(
+            losses(far.history), losses(near.history), rtol=1e-5 if precision == "float32" else CLOSE
+        )
         there = far.learner.forecaster().forecast(small_series, 2)
     here = near.learner.forecaster().forecast(small_series, 2)
     # The processor's tanh is NumPy's and the card's is torch's: the last digit differs, and an expected 0.007 events shows it.

@@ -47,8 +47,13 @@ def torchrun(*arguments: str, n: int = 2, module: bool = False) -> subprocess.Co
     ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        [*command, *(["-m"] if module else []), *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240
-    )  # fmt: skip
+        [*command, *(["-m"] if module else []), *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
 
 
 def curve(rows: list[dict]) -> np.ndarray:
@@ -71,7 +76,9 @@ def test_the_shares_of_a_batch_give_its_whole_gradient(small_series: RelationalS
         network.zero_grad()
         learn(network, mine)
         n += mine.n_cells
-        total = [t + mine.n_cells * p.grad for t, p in zip(total, network.parameters(), strict=True) if p.grad is not None]  # fmt: skip
+        total = [
+            t + mine.n_cells * p.grad for t, p in zip(total, network.parameters(), strict=True) if p.grad is not None
+        ]
     assert n == batch.n_cells
     for a, b in zip(total, whole, strict=True):
         torch.testing.assert_close(a / n, b, rtol=1e-10, atol=1e-14)
@@ -87,7 +94,13 @@ def test_two_processes_have_the_curve_of_one_and_one_goes_on_from_their_checkpoi
 ) -> None:
     write_npz(small_series, tmp_path / "x.npz")
     (tmp_path / "checkpoints").mkdir()
-    done = torchrun("tests/training/together.py", str(tmp_path / "x.npz"), str(tmp_path / "checkpoints"), str(tmp_path / "h.json"), "2")  # fmt: skip
+    done = torchrun(
+        "tests/training/together.py",
+        str(tmp_path / "x.npz"),
+        str(tmp_path / "checkpoints"),
+        str(tmp_path / "h.json"),
+        "2",
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads((tmp_path / "h.json").read_text())
     assert told["size"] == 2 and told["outcome"] == "paused" and len(told["history"]) == 2
@@ -133,16 +146,29 @@ def test_three_processes_go_on_from_the_checkpoint_of_one(small_series: Relation
     watch = Watch(2)
     fit(small_series, RECIPE, listeners=[watch], control=watch.control)
     keep(watch, folder)
-    done = torchrun("tests/training/together.py", str(tmp_path / "x.npz"), str(folder), str(tmp_path / "h.json"), "4", n=3)  # fmt: skip
+    done = torchrun(
+        "tests/training/together.py", str(tmp_path / "x.npz"), str(folder), str(tmp_path / "h.json"), "4", n=3
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads((tmp_path / "h.json").read_text())
     np.testing.assert_allclose(curve(told["history"]), curve(fit(small_series, RECIPE).history), rtol=1e-9)
 
 
 @pytest.mark.slow
-def test_the_command_under_torchrun_writes_one_run_and_tells_bad_input(small_series: RelationalSeries, tmp_path: Path) -> None:  # fmt: skip
+def test_the_command_under_torchrun_writes_one_run_and_tells_bad_input(
+    small_series: RelationalSeries, tmp_path: Path
+) -> None:
     write_npz(small_series, tmp_path / "x.npz")
-    settings = ["--preset", "quick", "--set", "train.epochs=2", "--set", "model.hidden_shape=3,3,2", "--runs", str(tmp_path / "runs")]  # fmt: skip
+    settings = [
+        "--preset",
+        "quick",
+        "--set",
+        "train.epochs=2",
+        "--set",
+        "model.hidden_shape=3,3,2",
+        "--runs",
+        str(tmp_path / "runs"),
+    ]
     done = torchrun("trnn_core", "train", "--data", str(tmp_path / "x.npz"), *settings, "--run-id", "both", module=True)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.count("All 2 epochs done") == 1

@@ -71,7 +71,11 @@ def test_without_a_validation_part_it_is_the_model_of_the_backtest(series):
 
 def test_resume_from_any_epoch_gives_the_same_bits(series):
     snapshots = {}
-    whole = fit(series, SMALL, listeners=[lambda e: snapshots.update({e.epoch: e.snapshot()}) if isinstance(e, EpochDone) else None])  # fmt: skip
+    whole = fit(
+        series,
+        SMALL,
+        listeners=[lambda e: snapshots.update({e.epoch: e.snapshot()}) if isinstance(e, EpochDone) else None],
+    )
     for epoch in (4,):
         start = dataclasses.replace(snapshots[epoch], best_weights=snapshots[snapshots[epoch].best_epoch].weights)
         again = fit(series, SMALL, resume=start)

@@ -23,11 +23,21 @@ from trnn_core.training.recipes import write_recipe
 from trnn_core.training.store import RunStore
 
 
-def test_the_command_trains_every_seed_as_if_alone(small_series: RelationalSeries, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:  # fmt: skip
+def test_the_command_trains_every_seed_as_if_alone(
+    small_series: RelationalSeries, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     write_npz(small_series, tmp_path / "x.npz")
     write_recipe(TINY, tmp_path / "r.toml")
     store = RunStore(tmp_path / "runs")
-    arguments = ["train", "--data", str(tmp_path / "x.npz"), "--recipe", str(tmp_path / "r.toml"), "--runs", str(store.root)]  # fmt: skip
+    arguments = [
+        "train",
+        "--data",
+        str(tmp_path / "x.npz"),
+        "--recipe",
+        str(tmp_path / "r.toml"),
+        "--runs",
+        str(store.root),
+    ]
     assert main([*arguments, "--seeds", "2", "--workers", "2", "--name", "both"]) == 0
     assert "2 seeds" in capsys.readouterr().out
     runs = {r.recipe.train.seed: r for r in store.runs(tag="seeds: both")}
@@ -41,7 +51,9 @@ def test_the_command_trains_every_seed_as_if_alone(small_series: RelationalSerie
 
 
 @pytest.mark.slow
-def test_a_seed_whose_process_is_killed_goes_on_from_its_checkpoint(small_series: RelationalSeries, tmp_path: Path) -> None:  # fmt: skip
+def test_a_seed_whose_process_is_killed_goes_on_from_its_checkpoint(
+    small_series: RelationalSeries, tmp_path: Path
+) -> None:
     store = RunStore(tmp_path / "runs")
     recipe = SMALL.changed(**{"train.epochs": 60, "train.patience": None})
     runs = make_seeds(store, recipe, small_series, 2, "killed")

@@ -152,7 +152,9 @@ def test_an_ending_worker_sends_its_jobs_back_to_the_queue(store, small_series):
 def test_a_detached_worker_outlives_its_caller_and_leaves_when_idle(store, small_series):
     jobs.submit(store, TINY, small_series, run_id="one")
     code = "import sys; from trnn_core.training.jobs import ensure_worker; from trnn_core.training.store import RunStore; print(ensure_worker(RunStore(sys.argv[1]), idle_exit=1.0)); print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code, str(store.root)], cwd=ROOT, capture_output=True, text=True, check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(store.root)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["True", "False"]
     assert jobs.ensure_worker(store) is False and jobs.worker_pulse(store) == "alive"  # one is enough
     process = read_beat(jobs.worker_folder(store) / "heartbeat.json")["process"]

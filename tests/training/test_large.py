@@ -28,7 +28,9 @@ from trnn_core.training.config import Recipe
     ],
     ids=str,
 )
-def test_preparing_in_parts_gives_the_same_bits(change: dict, small_series: RelationalSeries, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_preparing_in_parts_gives_the_same_bits(
+    change: dict, small_series: RelationalSeries, monkeypatch: pytest.MonkeyPatch
+) -> None:
     recipe: Recipe = SMALL.changed(**change)
     whole = preparing.prepare(small_series, recipe)
     monkeypatch.setattr(preparing, "BLOCK_CELLS", 500)  # three periods of 6 x 6 x 4

@@ -23,7 +23,15 @@ OPTIMISERS = ("adam", "adamw", "sgd", "rmsprop")
 @pytest.mark.parametrize("optimiser", OPTIMISERS)
 @pytest.mark.parametrize("design", ("many-to-one", "single-series"))
 def test_resume_from_any_snapshot_gives_the_same_bits(small_series, optimiser, design):
-    recipe = SMALL.changed(**{"train.optimiser": optimiser, "train.momentum": 0.5, "data.design": design, "train.epochs": 6, "train.learning_rate": 0.002})  # fmt: skip
+    recipe = SMALL.changed(
+        **{
+            "train.optimiser": optimiser,
+            "train.momentum": 0.5,
+            "data.design": design,
+            "train.epochs": 6,
+            "train.learning_rate": 0.002,
+        }
+    )
     snapshots = {}
 
     def keep(event: Event) -> None:
@@ -80,7 +88,11 @@ def test_same_seed_same_bits_other_seed_other_bits(small_series):
 
 def test_weights_of_other_settings_are_refused(small_series):
     kept = []
-    fit(small_series, SMALL.changed(**{"train.epochs": 1}), listeners=[lambda e: kept.append(e.snapshot()) if isinstance(e, EpochDone) else None])  # fmt: skip
+    fit(
+        small_series,
+        SMALL.changed(**{"train.epochs": 1}),
+        listeners=[lambda e: kept.append(e.snapshot()) if isinstance(e, EpochDone) else None],
+    )
     other = Recipe(**{**SMALL.model_dump(), "model": {**SMALL.model.model_dump(), "hidden_shape": (4, 3, 2)}})
     with pytest.raises(TRNNError, match="names and shapes"):
         fit(small_series, other, resume=kept[0])

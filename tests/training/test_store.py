@@ -131,7 +131,18 @@ def test_usage_adds_up(trained):
     assert usage["total"] == sum(n for name, n in usage.items() if name != "total") and usage["done"] > 1000
 
 
-@pytest.mark.parametrize("name", ["config.json", "history.jsonl", "weights.safetensors", "forecast.npz", "summary.json", "status.json", "manifest.json"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "config.json",
+        "history.jsonl",
+        "weights.safetensors",
+        "forecast.npz",
+        "summary.json",
+        "status.json",
+        "manifest.json",
+    ],
+)
 def test_a_flipped_bit_anywhere_in_a_finished_run_is_noticed(trained, name):
     run = trained.get("done")
     path = run.folder / name
@@ -199,7 +210,10 @@ def test_eight_processes_on_one_store_lose_and_double_nothing(store, small_serie
         "    except TRNNError: pass\n"
         "print(won)"
     )
-    jobs = [subprocess.Popen([sys.executable, "-c", code, str(store.root), f"p{i}"], cwd=ROOT, stdout=subprocess.PIPE) for i in range(8)]  # fmt: skip
+    jobs = [
+        subprocess.Popen([sys.executable, "-c", code, str(store.root), f"p{i}"], cwd=ROOT, stdout=subprocess.PIPE)
+        for i in range(8)
+    ]
     won = sum(int(job.communicate(timeout=100)[0]) for job in jobs)
     assert won == 10  # each contested id went to exactly one
     assert len(store.runs()) == 1 + 8 * 5 + 10

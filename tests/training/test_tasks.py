@@ -76,7 +76,9 @@ def test_a_task_tells_its_progress_and_keeps_its_result(store):
     assert time.monotonic() - start < 0.8
     assert read_beat(second.folder / "heartbeat.json")["process"] == beat["process"]
     again = start_task(store, "steps", {"steps": 3})
-    assert again.task_id == second.task_id and again.status().state == "done" and diary(store).count(second.task_id) == 1  # fmt: skip
+    assert (
+        again.task_id == second.task_id and again.status().state == "done" and diary(store).count(second.task_id) == 1
+    )
     assert ended(start_task(store, "steps", {"steps": 3}, fresh=True)).state == "done"
     assert diary(store).count(second.task_id) == 2
     assert [t.task_id for t in list_tasks(store)] == [second.task_id, task.task_id]
@@ -174,7 +176,7 @@ def test_old_tasks_are_swept_and_those_at_work_are_not(store, monkeypatch):
     long_ago = (datetime.now().astimezone() - timedelta(days=8)).isoformat()
     for i, task in enumerate(made):
         asked = read_sealed(task.folder / "task.json")
-        write_sealed(task.folder / "task.json", {**asked, "created": long_ago if i < 4 else asked["created"]})  # fmt: skip
+        write_sealed(task.folder / "task.json", {**asked, "created": long_ago if i < 4 else asked["created"]})
         if i != 0:
             write_sealed(task.folder / "status.json", {"state": "done"})
     assert task_process.sweep(store, "steps") == 2

@@ -44,7 +44,11 @@ def test_it_can_overfit_a_tiny_set_to_near_zero():
 
 def test_training_lowers_both_losses_and_beats_persistence_on_simulated_data():
     series = simulate(seed=3, n_actors=8, n_periods=200)
-    recipe = Recipe(data={"design": "many-to-many"}, model={"cell": "gru", "hidden_shape": (8, 8, 4), "init": "identity"}, train={"epochs": 15})  # fmt: skip
+    recipe = Recipe(
+        data={"design": "many-to-many"},
+        model={"cell": "gru", "hidden_shape": (8, 8, 4), "init": "identity"},
+        train={"epochs": 15},
+    )
     fitted = fit(series, recipe)
     assert fitted.history[-1]["train_loss"] < 0.8 * fitted.history[0]["train_loss"]
     summary = summarise(fitted, Hindcast(fitted.learner))
@@ -55,7 +59,9 @@ def test_training_lowers_both_losses_and_beats_persistence_on_simulated_data():
 @pytest.mark.parametrize("likelihood", ("squared", "poisson", "negative_binomial", "cross_entropy"))
 @pytest.mark.parametrize("design", ("many-to-one", "many-to-many", "single-series"))
 def test_every_likelihood_learns_in_every_design(small_series, likelihood, design):
-    recipe = SMALL.changed(**{"model.likelihood": likelihood, "data.design": design, "train.epochs": 4, "model.dropout": 0.0})  # fmt: skip
+    recipe = SMALL.changed(
+        **{"model.likelihood": likelihood, "data.design": design, "train.epochs": 4, "model.dropout": 0.0}
+    )
     history = fit(small_series, recipe).history
     assert history[-1]["train_loss"] < history[0]["train_loss"]
     assert all(math.isfinite(v) for row in history for v in row.values())
@@ -75,7 +81,15 @@ def test_events_tell_the_story_in_order(small_series):
 
 
 def test_divergence_is_caught_at_its_step_explained_and_the_last_good_weights_kept(small_series):
-    recipe = SMALL.changed(**{"train.optimiser": "sgd", "train.momentum": 0.9, "train.learning_rate": 10, "data.transform": "none", "train.epochs": 50})  # fmt: skip
+    recipe = SMALL.changed(
+        **{
+            "train.optimiser": "sgd",
+            "train.momentum": 0.9,
+            "train.learning_rate": 10,
+            "data.transform": "none",
+            "train.epochs": 50,
+        }
+    )
     fitted = fit(small_series, recipe)
     assert fitted.outcome == "diverged"
     assert "learning rate 10" in fitted.message and "smaller" in fitted.message and "step" in fitted.message
@@ -210,14 +224,18 @@ def test_the_regulariser_is_lambda_times_the_sum_of_squares(small_series):
     assert fitted.history[0]["regulariser"] == pytest.approx(0.01 * fitted.network.penalty().item(), rel=1e-4)
     per_window = fit(small_series, base)
     cells = 6 * 5 * 4 * 4  # dyads, actions, steps of a window
-    assert per_window.history[0]["regulariser"] == pytest.approx(0.01 / cells * fitted.network.penalty().item(), rel=1e-4)  # fmt: skip
+    assert per_window.history[0]["regulariser"] == pytest.approx(
+        0.01 / cells * fitted.network.penalty().item(), rel=1e-4
+    )
 
 
 def test_missing_cells_and_the_diagonal_are_not_learnt_from():
     series = simulate(seed=1, n_actors=5, n_periods=60)
     values, observed = series.values.copy(), np.ones(series.shape, dtype=bool)
     observed[10:20, 1] = False
-    a = RelationalSeries(np.where(observed, values, np.nan), series.dates, series.actors, series.actions, observed, series.source)  # fmt: skip
+    a = RelationalSeries(
+        np.where(observed, values, np.nan), series.dates, series.actors, series.actions, observed, series.source
+    )
     prepared = prepare(a, SMALL)
     assert not prepared.mask[10:20, 1].any() and not prepared.mask[:, range(5), range(5)].any()
     assert math.isfinite(fit(a, SMALL.changed(**{"train.epochs": 2})).history[-1]["val_loss"])
@@ -225,7 +243,9 @@ def test_missing_cells_and_the_diagonal_are_not_learnt_from():
 
 def test_counts_are_needed_for_count_likelihoods(small_series):
     source = Provenance("scores", kind="value")
-    values = RelationalSeries(small_series.values - 2.0, small_series.dates, small_series.actors, small_series.actions, source=source)  # fmt: skip
+    values = RelationalSeries(
+        small_series.values - 2.0, small_series.dates, small_series.actors, small_series.actions, source=source
+    )
     with pytest.raises(TRNNError, match="needs counts of at least 0"):
         fit(values, SMALL.changed(**{"model.likelihood": "poisson", "data.transform": "standardise"}))
     assert fit(values, SMALL.changed(**{"data.transform": "standardise", "train.epochs": 1})).outcome == "finished"

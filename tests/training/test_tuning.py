@@ -70,7 +70,9 @@ def test_the_first_trial_is_the_training_of_its_recipe(found: dict, small_series
     assert found["trials"][0]["losses"] == [[r["epoch"], r["val_loss"]] for r in rows]
 
 
-def test_the_test_periods_are_never_looked_at(found: dict, small_series: RelationalSeries, here: Executor, tmp_path: Path) -> None:  # fmt: skip
+def test_the_test_periods_are_never_looked_at(
+    found: dict, small_series: RelationalSeries, here: Executor, tmp_path: Path
+) -> None:
     values = small_series.values.copy()
     values[-6:] = 1000.0 - values[-6:]
     assert outcome(tune(replace(small_series, values=values), CONFIG, tmp_path / "s", here)) == outcome(found)
@@ -124,17 +126,25 @@ def test_a_killed_search_goes_on_as_if_nothing_had_happened(
 
 
 @pytest.mark.slow
-def test_it_stops_when_asked_and_goes_on_later(found: dict, small_series: RelationalSeries, here: Executor, tmp_path: Path) -> None:  # fmt: skip
+def test_it_stops_when_asked_and_goes_on_later(
+    found: dict, small_series: RelationalSeries, here: Executor, tmp_path: Path
+) -> None:
     calls: list[str] = []
     stopped = tune(
-        small_series, CONFIG, tmp_path / "s", here, progress=lambda done, words: calls.append(words),
+        small_series,
+        CONFIG,
+        tmp_path / "s",
+        here,
+        progress=lambda done, words: calls.append(words),
         stopping=lambda: bool(calls),
-    )  # fmt: skip
+    )
     assert stopped["state"] == "stopped" and len(stopped["trials"]) == 3
     assert outcome(tune(small_series, CONFIG, tmp_path / "s", here)) == outcome(found)
 
 
-def test_more_trials_may_be_asked_for_but_nothing_else_may_change(small_series: RelationalSeries, here: Executor, tmp_path: Path) -> None:  # fmt: skip
+def test_more_trials_may_be_asked_for_but_nothing_else_may_change(
+    small_series: RelationalSeries, here: Executor, tmp_path: Path
+) -> None:
     short = TuneConfig(recipe=RECIPE.changed(**{"train.epochs": 1}), space={"data.window": "3:5"}, trials=1, batch=1)
     tune(small_series, short, tmp_path / "s", here)
     longer = tune(small_series, short.model_copy(update={"trials": 2}), tmp_path / "s", here)
@@ -166,7 +176,9 @@ def test_the_usual_space_holds_the_recipe_it_began_with(small_series: Relational
     assert TuneConfig(recipe=RECIPE, space=space).ranges()["data.window"] == parse_range("data.window", "4:12")
 
 
-def test_the_command_writes_a_recipe_that_can_be_trained(small_series: RelationalSeries, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:  # fmt: skip
+def test_the_command_writes_a_recipe_that_can_be_trained(
+    small_series: RelationalSeries, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     write_npz(small_series, tmp_path / "x.npz")
     common = ["--data", str(tmp_path / "x.npz"), "--runs", str(tmp_path / "runs")]
     out = tmp_path / "best.toml"

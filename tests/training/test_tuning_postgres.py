@@ -41,17 +41,41 @@ def test_a_search_in_postgresql_is_that_of_a_file(address: str, small_series: Re
     assert "127.0.0.1" not in (tmp_path / "a" / "equal" / "study.json").read_text()
 
 
-def test_two_machines_share_a_search_and_one_that_is_killed_goes_on(address: str, small_series: RelationalSeries, tmp_path: Path) -> None:  # fmt: skip
+def test_two_machines_share_a_search_and_one_that_is_killed_goes_on(
+    address: str, small_series: RelationalSeries, tmp_path: Path
+) -> None:
     write_npz(small_series, tmp_path / "x.npz")
     environment = {**os.environ, "TRNN_STUDIES": address, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
 
     def machine(name: str) -> subprocess.Popen[str]:
         command = [
-            sys.executable, "-m", "trnn_core", "tune", "--data", str(tmp_path / "x.npz"), "--runs", str(tmp_path / name), "--study", "shared",
-            "--trials", "10", "--batch", "2", "--workers", "1", "--set", "train.epochs=5", "--search", "data.window=3:9", "--search",
-            "train.learning_rate=0.001:0.1:log", "--json",
-        ]  # fmt: skip
-        return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+            sys.executable,
+            "-m",
+            "trnn_core",
+            "tune",
+            "--data",
+            str(tmp_path / "x.npz"),
+            "--runs",
+            str(tmp_path / name),
+            "--study",
+            "shared",
+            "--trials",
+            "10",
+            "--batch",
+            "2",
+            "--workers",
+            "1",
+            "--set",
+            "train.epochs=5",
+            "--search",
+            "data.window=3:9",
+            "--search",
+            "train.learning_rate=0.001:0.1:log",
+            "--json",
+        ]
+        return subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
     first, second = machine("one"), machine("two")
     study_file = tmp_path / "one" / ".studies" / "shared" / "study.json"
@@ -69,7 +93,9 @@ def test_two_machines_share_a_search_and_one_that_is_killed_goes_on(address: str
     assert len({t.user_attrs["owner"] for t in study.trials}) == 2
 
 
-def test_a_server_that_does_not_answer_is_told_without_its_password(small_series: RelationalSeries, tmp_path: Path) -> None:  # fmt: skip
+def test_a_server_that_does_not_answer_is_told_without_its_password(
+    small_series: RelationalSeries, tmp_path: Path
+) -> None:
     with ThreadPoolExecutor(1) as here, pytest.raises(TRNNError, match="PostgreSQL server does not answer") as told:
         tune(small_series, CONFIG, tmp_path / "s", here, storage="postgresql://trnn:secret@127.0.0.1:9/x")
     assert "secret" not in str(told.value)

@@ -19,7 +19,11 @@ def test_a_page_starts_stops_and_continues_a_search(small_series: RelationalSeri
     store = RunStore(tmp_path / "runs")
     store.keep_series(small_series)
     config = TuneConfig(recipe=SMALL.changed(**{"train.epochs": 5}), space={"data.window": "3:5"}, trials=6, batch=2)
-    asked = {"config": config.model_dump(mode="json", exclude_none=True), "fingerprint": small_series.fingerprint, "study": "s"}  # fmt: skip
+    asked = {
+        "config": config.model_dump(mode="json", exclude_none=True),
+        "fingerprint": small_series.fingerprint,
+        "study": "s",
+    }
     task = start_task(store, "tune", asked, means={"cluster": "", "workers": 1})
     study = Study(study_folder(store, "s"))
     wait(lambda: (study.folder / "study.json").exists() and len(study.read()["trials"]) >= 2)

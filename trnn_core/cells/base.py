@@ -80,7 +80,8 @@ class TensorCell(nn.Module):
                     init_factor(factor, self.init, generator)
 
     def factor(self, kind: str, gate: str, mode: int, layer: int = 0) -> Tensor:
-        """The paper's W or U of one gate and mode (counted from 1), as a view that can be set in place under no_grad."""
+        """The paper's W or U of one gate and mode (counted from 1), as a view that can be set in place under
+        no_grad."""
         self._check_layer(layer)
         if len(kind) != 1 or kind not in self._kinds() or not 1 <= mode <= len(self.hidden_shape):
             raise TRNNError(
@@ -154,7 +155,8 @@ class TensorCell(nn.Module):
         raise TypeError(f"{type(self).__name__} is abstract: use TensorLSTM, TensorGRU or TensorRNN.")
 
     def _factors(self, kind: str, layer: int) -> list[Tensor]:
-        """All factors of one kind in the engine's order, each (G, k, m): from the input or a hidden state to a hidden."""
+        """All factors of one kind in the engine's order, each (G, k, m): from the input or a hidden state to a
+        hidden."""
         return self.layout.factors([getattr(self, f"{kind}{d + 1}_{layer}") for d in range(len(self.hidden_shape))])
 
     def _inward_state(self, state: State):
@@ -170,7 +172,10 @@ class TensorCell(nn.Module):
         return next(self.parameters())
 
     def extra_repr(self) -> str:
-        return f"{self.input_shape} -> {self.hidden_shape}, num_layers={self.num_layers}, bias={self.has_bias}, activations={self.activations}"
+        return (
+            f"{self.input_shape} -> {self.hidden_shape}, num_layers={self.num_layers}, bias={self.has_bias},"
+            f" activations={self.activations}"
+        )
 
 
 def init_factor(factor: Tensor, scheme: str, generator: torch.Generator | None = None) -> None:

@@ -44,7 +44,8 @@ def _is_count(size: Any) -> bool:
 def check_input(x: Any, input_shape: Sequence[int], like: Tensor) -> None:
     if not isinstance(x, Tensor):
         raise TRNNError(
-            f"The input must be a torch tensor (batch, time, *{tuple(input_shape)}). Got {type(x).__name__}; use torch.as_tensor."
+            f"The input must be a torch tensor (batch, time, *{tuple(input_shape)}). Got {type(x).__name__}; use"
+            " torch.as_tensor."
         )
     expected = f"(batch, time, {', '.join(map(str, input_shape))})"
     if x.ndim != len(input_shape) + 2:
@@ -55,11 +56,13 @@ def check_input(x: Any, input_shape: Sequence[int], like: Tensor) -> None:
     for mode, (size, want) in enumerate(zip(x.shape[2:], input_shape, strict=True), start=1):
         if size != want:
             raise TRNNError(
-                f"Mode {mode} of the input must have size {want}, as the cell was made for {tuple(input_shape)}. Got {size} instead; reorder the input or make the cell with input_shape={tuple(x.shape[2:])}."
+                f"Mode {mode} of the input must have size {want}, as the cell was made for {tuple(input_shape)}. Got"
+                f" {size} instead; reorder the input or make the cell with input_shape={tuple(x.shape[2:])}."
             )
     if 0 in x.shape[:2]:
         raise TRNNError(
-            f"The input must have at least one sequence and one step. Got {x.shape[0]} sequences of {x.shape[1]} steps; leave empty batches out."
+            f"The input must have at least one sequence and one step. Got {x.shape[0]} sequences of {x.shape[1]} steps;"
+            " leave empty batches out."
         )
     _check_kind("input", x, like)
 
@@ -74,12 +77,15 @@ def check_state(state: Any, names: tuple[str, ...], shape: tuple[int, ...], like
         or not all(isinstance(p, Tensor) for p in parts)
     ):
         raise TRNNError(
-            f"The state must be {'the tensors (' + ', '.join(names) + ')' if len(names) > 1 else 'one tensor ' + names[0]}. Got {type(state).__name__} instead."
+            "The state must be"
+            f" {'the tensors (' + ', '.join(names) + ')' if len(names) > 1 else 'one tensor ' + names[0]}. Got"
+            f" {type(state).__name__} instead."
         )
     for name, part in zip(names, parts, strict=True):
         if tuple(part.shape) != shape:
             raise TRNNError(
-                f"State {name} must have shape {shape} (layers, batch, modes). Got {tuple(part.shape)} instead; hand over the state of a call with the same batch."
+                f"State {name} must have shape {shape} (layers, batch, modes). Got {tuple(part.shape)} instead; hand"
+                " over the state of a call with the same batch."
             )
         _check_kind(f"state {name}", part, like)
         check_finite(part, f"state {name}", ("layer", "sequence"))
@@ -92,11 +98,13 @@ def check_lengths(lengths: Any, n_sequences: int, n_steps: int) -> Tensor | None
     lengths = torch.as_tensor(lengths).cpu()
     if lengths.shape != (n_sequences,) or lengths.is_floating_point() or lengths.dtype == torch.bool:
         raise TRNNError(
-            f"Lengths must be {n_sequences} whole numbers, one for each sequence. Got shape {tuple(lengths.shape)} of {lengths.dtype} instead."
+            f"Lengths must be {n_sequences} whole numbers, one for each sequence. Got shape {tuple(lengths.shape)} of"
+            f" {lengths.dtype} instead."
         )
     for bad in ((lengths < 1) | (lengths > n_steps)).nonzero().flatten().tolist()[:1]:
         raise TRNNError(
-            f"Lengths must lie between 1 and the {n_steps} steps of the input. Got {int(lengths[bad])} for sequence {bad}; leave out empty sequences."
+            f"Lengths must lie between 1 and the {n_steps} steps of the input. Got {int(lengths[bad])} for sequence"
+            f" {bad}; leave out empty sequences."
         )
     return None if bool((lengths == n_steps).all()) else lengths
 
@@ -113,7 +121,7 @@ def check_finite(x: Tensor, what: str, axes: tuple[str, ...] = ()) -> None:
         where = ", ".join(f"{name} {index}" for name, index in zip(names, place, strict=True))
         raise TRNNError(
             f"The {what} must be finite. Got {x[tuple(place)].item()} at {where} (counted from 0); "
-            f"fill missing cells and keep their mask instead."
+            "fill missing cells and keep their mask instead."
         )
 
 
@@ -132,7 +140,8 @@ def check_windows(weeks: Tensor, length: int, input_shape: Sequence[int], like: 
     check_finite(weeks, "weeks", ("week",))
     if not _is_count(length) or length > weeks.shape[0]:
         raise TRNNError(
-            f"A window must be between 1 and the {weeks.shape[0]} weeks given. Got {length!r} instead; shorten the window or give more weeks."
+            f"A window must be between 1 and the {weeks.shape[0]} weeks given. Got {length!r} instead; shorten the"
+            " window or give more weeks."
         )
     return weeks.shape[0] - length + 1
 

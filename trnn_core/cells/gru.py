@@ -88,9 +88,11 @@ class TensorGRU(TensorCell):
     r"""Tensorial gated recurrent unit over sequences of tensors of any order D.
 
     .. math::
-        R_t &= \sigma_g(H_{t-1} \times_1 W_{r1} \cdots \times_D W_{rD} + X_t \times_1 U_{r1} \cdots \times_D U_{rD} + B_r) \quad (9) \\
+        R_t &= \sigma_g(H_{t-1} \times_1 W_{r1} \cdots \times_D W_{rD}
+            + X_t \times_1 U_{r1} \cdots \times_D U_{rD} + B_r) \quad (9) \\
         Z_t &= \sigma_g(\ldots) \quad (10) \qquad \hat R_t = R_t \circ H_{t-1} \quad (11) \\
-        \hat H_t &= \sigma_h(\hat R_t \times_1 W_{h1} \cdots \times_D W_{hD} + X_t \times_1 U_{h1} \cdots \times_D U_{hD} + B_h) \quad (12) \\
+        \hat H_t &= \sigma_h(\hat R_t \times_1 W_{h1} \cdots \times_D W_{hD}
+            + X_t \times_1 U_{h1} \cdots \times_D U_{hD} + B_h) \quad (12) \\
         H_t &= Z_t \circ H_{t-1} + (1 - Z_t) \circ \hat H_t \quad (13)
 
     The reset gate acts on H *before* the Tucker map, as in Cho et al. (2014); `torch.nn.GRU` applies it after.

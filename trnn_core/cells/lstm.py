@@ -96,8 +96,10 @@ class TensorLSTM(TensorCell):
     r"""Tensorial long short-term memory over sequences of tensors of any order D.
 
     .. math::
-        F_t &= \sigma_g(H_{t-1} \times_1 W_{f1} \cdots \times_D W_{fD} + X_t \times_1 U_{f1} \cdots \times_D U_{fD} + B_f) \quad (3) \\
-        I_t &= \sigma_g(\ldots) \quad (4) \qquad O_t = \sigma_g(\ldots) \quad (5) \qquad \hat C_t = \sigma_c(\ldots) \quad (6) \\
+        F_t &= \sigma_g(H_{t-1} \times_1 W_{f1} \cdots \times_D W_{fD}
+            + X_t \times_1 U_{f1} \cdots \times_D U_{fD} + B_f) \quad (3) \\
+        I_t &= \sigma_g(\ldots) \quad (4) \qquad O_t = \sigma_g(\ldots) \quad (5) \\
+        \hat C_t &= \sigma_c(\ldots) \quad (6) \\
         C_t &= F_t \circ C_{t-1} + I_t \circ \hat C_t \quad (7) \\
         H_t &= O_t \circ \sigma_h(C_t) \quad (8)
 

@@ -120,7 +120,8 @@ class TensorRNN(TensorCell):
     r"""Plain tensorial recurrent network over sequences of tensors of any order D, after Elman or after Jordan.
 
     .. math::
-        H_t &= \sigma_h(X_t \times_1 U_{h1} \cdots \times_D U_{hD} + H_{t-1} \times_1 W_{h1} \cdots \times_D W_{hD} + B_h) \quad (1) \\
+        H_t &= \sigma_h(X_t \times_1 U_{h1} \cdots \times_D U_{hD}
+            + H_{t-1} \times_1 W_{h1} \cdots \times_D W_{hD} + B_h) \quad (1) \\
         H_t &= \sigma_h(X_t \times_1 U_{h1} \cdots + Y_{t-1} \times_1 W_{h1} \cdots + B_h), \quad
         Y_t = \sigma_y(H_t \times_1 V_1 \cdots \times_D V_D + B_y) \quad (2)
 
@@ -161,7 +162,8 @@ class TensorRNN(TensorCell):
         check_sizes("output", self.output_shape or ())
         if self.output_shape is not None and len(self.output_shape) != len(hidden_shape):
             raise TRNNError(
-                f"Jordan's output must have as many modes as the hidden shape {tuple(hidden_shape)}. Got {self.output_shape} instead."
+                f"Jordan's output must have as many modes as the hidden shape {tuple(hidden_shape)}. Got"
+                f" {self.output_shape} instead."
             )
         super().__init__(input_shape, hidden_shape, **options)
 

@@ -59,8 +59,8 @@ def mode_product(tensor: Tensor, matrix: Tensor, mode: int) -> Tensor:
     _check_mode(mode, tensor.ndim)
     if matrix.ndim != 2 or matrix.shape[1] != tensor.shape[mode - 1]:
         raise TRNNError(
-            f"The mode-{mode} product needs a matrix with {tensor.shape[mode - 1]} columns, the size of mode {mode} of a "
-            f"tensor of shape {tuple(tensor.shape)}. Got a matrix of shape {tuple(matrix.shape)} instead."
+            f"The mode-{mode} product needs a matrix with {tensor.shape[mode - 1]} columns, the size of mode {mode} of"
+            f" a tensor of shape {tuple(tensor.shape)}. Got a matrix of shape {tuple(matrix.shape)} instead."
         )
     return torch.tensordot(tensor, matrix, dims=([mode - 1], [1])).movedim(-1, mode - 1)
 
@@ -69,7 +69,8 @@ def tucker_map(tensor: Tensor, factors: Sequence[Tensor]) -> Tensor:
     """X x_1 W_1 x_2 W_2 ... x_D W_D."""
     if len(factors) != tensor.ndim:
         raise TRNNError(
-            f"A Tucker map needs one factor for each mode, {tensor.ndim} for shape {tuple(tensor.shape)}. Got {len(factors)}."
+            f"A Tucker map needs one factor for each mode, {tensor.ndim} for shape {tuple(tensor.shape)}. Got"
+            f" {len(factors)}."
         )
     return reduce(lambda z, dw: mode_product(z, dw[1], mode=dw[0]), enumerate(factors, start=1), tensor)
 

@@ -66,7 +66,7 @@ def before_after(
         )
         figure.update_xaxes(title=plain(title), row=1, col=column)
         ends = [np.log10(0.6), np.log10(2 * max(heights.max(initial=1), 1))]  # a single cell is seen, none is nothing
-        figure.update_yaxes(title="cells, log scale", type="log", range=ends, dtick=1, row=1, col=column)  # fmt: skip
+        figure.update_yaxes(title="cells, log scale", type="log", range=ends, dtick=1, row=1, col=column)
     finish(
         figure,
         "What the network sees",

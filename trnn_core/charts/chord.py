@@ -48,15 +48,25 @@ def chord(
     )
     note = subtitle or f"the {len(drawn)} strongest relations; ribbons are wide at the sender"
     return finish(
-        figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4),
+        figure,
+        title,
+        subtitle=note,
+        simulated=simulated,
+        dark=dark,
+        height=height,
+        margin=(4, 4, 56, 4),
         xaxis={"visible": False, "scaleratio": 1, "range": [-1.6, 1.6]},
         yaxis={"visible": False, "scaleratio": 1, "range": [-1.22, 1.22], "scaleanchor": "x"},
-        showlegend=False, clickmode="event+select", dragmode="pan", wide=True,
-    )  # fmt: skip
+        showlegend=False,
+        clickmode="event+select",
+        dragmode="pan",
+        wide=True,
+    )
 
 
 def _spans(edges: list[Edge], order: list[int]) -> dict[int, tuple[float, float]]:
-    """Start and length of each active actor's arc, clockwise from the top; lengths add up to the circle less the gaps."""
+    """Start and length of each active actor's arc, clockwise from the top; lengths add up to the circle less the
+    gaps."""
     weight = {i: sum(abs(e.weight) for e in edges if i in (e.source, e.target)) for i in order}
     active = [i for i in order if weight[i] > 0]
     room = 2 * np.pi - GAP * len(active)
@@ -83,7 +93,10 @@ def _ribbons(
 ) -> list[go.Scatter]:
     """The strongest last, so that it lies on top; each takes its share of both arcs."""
     taken = {i: start for i, (start, _) in spans.items()}
-    shares = {i: length / max(sum(abs(e.weight) for e in edges if i in (e.source, e.target)), 1e-12) for i, (_, length) in spans.items()}  # fmt: skip
+    shares = {
+        i: length / max(sum(abs(e.weight) for e in edges if i in (e.source, e.target)), 1e-12)
+        for i, (_, length) in spans.items()
+    }
     traces, handles = [], []
     for e in edges:
         ends = []
@@ -95,24 +108,43 @@ def _ribbons(
         handles.append(_point((a + b) / 2, INNER - 0.06))
         middle = (c + d) / 2
         c, d = middle - (d - c) * 0.2, middle + (d - c) * 0.2
-        outline = np.vstack([
-            _point(np.linspace(a, b, 8), INNER), _bend(_point(b, INNER), _point(c, INNER)),
-            _point(np.linspace(c, d, 4), INNER), _bend(_point(d, INNER), _point(a, INNER)),
-        ])  # fmt: skip
+        outline = np.vstack(
+            [
+                _point(np.linspace(a, b, 8), INNER),
+                _bend(_point(b, INNER), _point(c, INNER)),
+                _point(np.linspace(c, d, 4), INNER),
+                _bend(_point(d, INNER), _point(a, INNER)),
+            ]
+        )
         colour = _colour(e, kind, colours)
         traces.append(
             go.Scatter(
-                x=outline[:, 0], y=outline[:, 1], mode="lines", fill="toself", fillcolor=fade(colour, 0.55),
-                line={"width": 0.6, "color": colour}, hoveron="fills", hoverinfo="text",
-                text=f"{plain(actors[e.source])} → {plain(actors[e.target])}: {number(e.weight, kind == 'change')} {plain(unit)}",
+                x=outline[:, 0],
+                y=outline[:, 1],
+                mode="lines",
+                fill="toself",
+                fillcolor=fade(colour, 0.55),
+                line={"width": 0.6, "color": colour},
+                hoveron="fills",
+                hoverinfo="text",
+                text=(
+                    f"{plain(actors[e.source])} → {plain(actors[e.target])}: {number(e.weight, kind == 'change')}"
+                    f" {plain(unit)}"
+                ),
             )
-        )  # fmt: skip
+        )
     at = np.array(handles).reshape(-1, 2)
     clicked = go.Scatter(
-        x=at[:, 0], y=at[:, 1], mode="markers", marker={"size": 16, "opacity": 0}, hoverinfo="text",
-        text=[t.text for t in traces], customdata=[[e.source, e.target] for e in edges],
-        selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
-    )  # fmt: skip
+        x=at[:, 0],
+        y=at[:, 1],
+        mode="markers",
+        marker={"size": 16, "opacity": 0},
+        hoverinfo="text",
+        text=[t.text for t in traces],
+        customdata=[[e.source, e.target] for e in edges],
+        selected={"marker": {"opacity": 0}},
+        unselected={"marker": {"opacity": 0}},
+    )
     return [*traces[::-1], clicked]
 
 
@@ -157,10 +189,17 @@ def _arcs(
         text = f"{plain(actors[i])}: sends {number(sent)}, receives {number(received)} {plain(unit)}"
         traces.append(
             go.Scatter(
-                x=outline[:, 0], y=outline[:, 1], mode="lines", fill="toself", fillcolor=colour, line={"width": 0},
-                hoveron="fills", hoverinfo="text", text=text,
+                x=outline[:, 0],
+                y=outline[:, 1],
+                mode="lines",
+                fill="toself",
+                fillcolor=colour,
+                line={"width": 0},
+                hoveron="fills",
+                hoverinfo="text",
+                text=text,
             )
-        )  # fmt: skip
+        )
         names.append(plain(actors[i]))
     middles = _spread(np.array([start + length / 2 for start, length in spans.values()]))
     sides = [
@@ -170,8 +209,13 @@ def _arcs(
     labels = _point(middles, OUTER + 0.03)
     traces.append(
         go.Scatter(
-            x=labels[:, 0], y=labels[:, 1], mode="text", text=names, textposition=sides, hoverinfo="skip",
+            x=labels[:, 0],
+            y=labels[:, 1],
+            mode="text",
+            text=names,
+            textposition=sides,
+            hoverinfo="skip",
             textfont={"size": 12 if len(names) <= 40 else 9, "color": colours.ink},
         )
-    )  # fmt: skip
+    )
     return traces

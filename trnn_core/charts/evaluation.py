@@ -13,56 +13,124 @@ from trnn_core.percent import SIGN
 
 
 def errors_by_model(
-    names: Sequence[str], errors: Sequence[float], accent: str, *, unit: str, subtitle: str, simulated: bool, dark: bool = False
-) -> go.Figure:  # fmt: skip
+    names: Sequence[str],
+    errors: Sequence[float],
+    accent: str,
+    *,
+    unit: str,
+    subtitle: str,
+    simulated: bool,
+    dark: bool = False,
+) -> go.Figure:
     """Horizontal bars, the best on top, the model in hand in its own colour."""
     colours = palette(dark)
     figure = go.Figure(
         go.Bar(
-            x=list(errors)[::-1], y=[plain(n) for n in names][::-1], orientation="h",
-            marker={"color": [colours.lines[1] if n == accent else colour_at((colours.ground, colours.lines[0]), 0.65) for n in names][::-1]},
-            text=[f"{e:.4g}" for e in errors][::-1], textposition="outside", cliponaxis=False, textfont={"color": colours.ink},
+            x=list(errors)[::-1],
+            y=[plain(n) for n in names][::-1],
+            orientation="h",
+            marker={
+                "color": [
+                    colours.lines[1] if n == accent else colour_at((colours.ground, colours.lines[0]), 0.65)
+                    for n in names
+                ][::-1]
+            },
+            text=[f"{e:.4g}" for e in errors][::-1],
+            textposition="outside",
+            cliponaxis=False,
+            textfont={"color": colours.ink},
             hovertemplate="%{y}: %{x:.5g}<extra></extra>",
         )
-    )  # fmt: skip
+    )
     largest = max([e for e in errors if np.isfinite(e)], default=1.0)
     figure.update_xaxes(title=f"{unit}, less is better", range=[0, 1.14 * largest or 1.0])
     figure.update_yaxes(title="model", showgrid=False)
-    return finish(figure, "Error of each model", subtitle=subtitle, simulated=simulated, dark=dark, height=130 + 28 * len(names), margin=(10, 20, 66, 46))  # fmt: skip
+    return finish(
+        figure,
+        "Error of each model",
+        subtitle=subtitle,
+        simulated=simulated,
+        dark=dark,
+        height=130 + 28 * len(names),
+        margin=(10, 20, 66, 46),
+    )
 
 
 def errors_over_time(
-    table: pd.DataFrame, models: Sequence[str], *, unit: str, period: str, subtitle: str = "", simulated: bool,
-    dark: bool = False, height: int = 400,
-) -> go.Figure:  # fmt: skip
+    table: pd.DataFrame,
+    models: Sequence[str],
+    *,
+    unit: str,
+    period: str,
+    subtitle: str = "",
+    simulated: bool,
+    dark: bool = False,
+    height: int = 400,
+) -> go.Figure:
     """A line per model over the periods that were forecast; `table` has a column per model."""
     figure = go.Figure()
     for n, model in enumerate(models):
         figure.add_scatter(
-            x=list(table.index), y=table[model], mode="lines+markers" if len(table) <= 80 else "lines", name=plain(model), marker={"size": 4},
-            line={"width": 2 if n == 0 else 1.3, "color": palette(dark).lines[n % 8], "dash": "solid" if n == 0 else ("dash", "dot", "dashdot")[(n - 1) % 3]},
+            x=list(table.index),
+            y=table[model],
+            mode="lines+markers" if len(table) <= 80 else "lines",
+            name=plain(model),
+            marker={"size": 4},
+            line={
+                "width": 2 if n == 0 else 1.3,
+                "color": palette(dark).lines[n % 8],
+                "dash": "solid" if n == 0 else ("dash", "dot", "dashdot")[(n - 1) % 3],
+            },
             hovertemplate="%{x|%d %b %Y}: %{y:.4g}<extra>" + plain(model) + "</extra>",
-        )  # fmt: skip
+        )
     figure.update_yaxes(title=unit, rangemode="tozero")
     figure.update_xaxes(title=f"{period} that was forecast", type="date")
-    return finish(figure, "Error over time", subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 90))  # fmt: skip
+    return finish(
+        figure,
+        "Error over time",
+        subtitle=subtitle,
+        simulated=simulated,
+        dark=dark,
+        height=height,
+        margin=(60, 12, 66, 90),
+    )
 
 
 def errors_by_group(
-    table: pd.DataFrame, models: Sequence[str], title: str, *, unit: str, axis: str, subtitle: str = "", simulated: bool,
-    dark: bool = False, height: int = 396,
-) -> go.Figure:  # fmt: skip
+    table: pd.DataFrame,
+    models: Sequence[str],
+    title: str,
+    *,
+    unit: str,
+    axis: str,
+    subtitle: str = "",
+    simulated: bool,
+    dark: bool = False,
+    height: int = 396,
+) -> go.Figure:
     """Bars side by side: a group per row of `table` (an action, a step), a bar per model."""
     figure = go.Figure()
     for n, model in enumerate(models):
         figure.add_bar(
-            x=[plain(str(row)).replace(" ", "<br>") for row in table.index], y=table[model], name=plain(model), marker={"color": palette(dark).lines[n % 8]},
+            x=[plain(str(row)).replace(" ", "<br>") for row in table.index],
+            y=table[model],
+            name=plain(model),
+            marker={"color": palette(dark).lines[n % 8]},
             hovertemplate="%{x}: %{y:.4g}<extra>" + plain(model) + "</extra>",
-        )  # fmt: skip
+        )
     figure.update_layout(barmode="group", bargap=0.25)
     figure.update_yaxes(title=unit, rangemode="tozero")
     figure.update_xaxes(title=axis, type="category", tickangle=0)
-    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 120), legend={"y": -72 / (height - 186)})  # fmt: skip
+    return finish(
+        figure,
+        title,
+        subtitle=subtitle,
+        simulated=simulated,
+        dark=dark,
+        height=height,
+        margin=(60, 12, 66, 120),
+        legend={"y": -72 / (height - 186)},
+    )
 
 
 def errors_by_country(
@@ -73,15 +141,37 @@ def errors_by_country(
     names = [plain(c) for c in shown["country"]]
     figure = go.Figure()
     for x0, x1, name in zip(shown["sent"], shown["received"], names, strict=True):
-        figure.add_scatter(x=[x0, x1], y=[name, name], mode="lines", line={"color": colours.grid, "width": 3}, hoverinfo="skip", showlegend=False)  # fmt: skip
-    for column, words, colour, symbol in (("sent", "what it does", colours.lines[0], "circle"), ("received", "what is done to it", colours.lines[1], "diamond")):  # fmt: skip
         figure.add_scatter(
-            x=shown[column], y=names, mode="markers", name=words, marker={"size": 9, "color": colour, "symbol": symbol},
+            x=[x0, x1],
+            y=[name, name],
+            mode="lines",
+            line={"color": colours.grid, "width": 3},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    for column, words, colour, symbol in (
+        ("sent", "what it does", colours.lines[0], "circle"),
+        ("received", "what is done to it", colours.lines[1], "diamond"),
+    ):
+        figure.add_scatter(
+            x=shown[column],
+            y=names,
+            mode="markers",
+            name=words,
+            marker={"size": 9, "color": colour, "symbol": symbol},
             hovertemplate="%{y}: %{x:.4g}<extra>" + words + "</extra>",
-        )  # fmt: skip
+        )
     figure.update_xaxes(title=f"{unit}, mean over partners", rangemode="tozero")
     figure.update_yaxes(title="country", tickfont={"size": 11})
-    return finish(figure, "Error by country", subtitle=subtitle, simulated=simulated, dark=dark, height=190 + 18 * len(shown), margin=(10, 16, 66, 92))  # fmt: skip
+    return finish(
+        figure,
+        "Error by country",
+        subtitle=subtitle,
+        simulated=simulated,
+        dark=dark,
+        height=190 + 18 * len(shown),
+        margin=(10, 16, 66, 92),
+    )
 
 
 def pit_histogram(
@@ -90,19 +180,44 @@ def pit_histogram(
     """Where what came fell within the forecast: ten bars that should all be as high as the line."""
     colours, n = palette(dark), len(bars)
     names = [f"{100 * i // n}–{100 * (i + 1) // n}" for i in range(n)]
-    figure = go.Figure(go.Bar(x=[100 * (i + 0.5) / n for i in range(n)], y=100 * bars, text=names, textposition="none", marker={"color": colours.node}, hovertemplate="%{text}: %{y:.1f}" + SIGN + "<extra></extra>"))  # fmt: skip
+    figure = go.Figure(
+        go.Bar(
+            x=[100 * (i + 0.5) / n for i in range(n)],
+            y=100 * bars,
+            text=names,
+            textposition="none",
+            marker={"color": colours.node},
+            hovertemplate="%{text}: %{y:.1f}" + SIGN + "<extra></extra>",
+        )
+    )
     figure.add_hline(y=100 / n, line={"dash": "dash", "color": colours.lines[1], "width": 2})
     figure.update_layout(bargap=0.06, showlegend=False)
-    figure.update_yaxes(title="share of what came", ticksuffix=SIGN, range=[0, max(15.0, float(np.nanmax(bars, initial=0.0)) * 110)])  # fmt: skip
+    figure.update_yaxes(
+        title="share of what came", ticksuffix=SIGN, range=[0, max(15.0, float(np.nanmax(bars, initial=0.0)) * 110)]
+    )
     figure.update_xaxes(
         title="percentiles of the forecast (randomised PIT)", range=[-1, 101], dtick=20, tickangle=0, showgrid=False
     )
-    return finish(figure, "Where in its forecast what came fell", subtitle=f"{model} · {subtitle or 'dashed: as it should be'}", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 60))  # fmt: skip
+    return finish(
+        figure,
+        "Where in its forecast what came fell",
+        subtitle=f"{model} · {subtitle or 'dashed: as it should be'}",
+        simulated=simulated,
+        dark=dark,
+        height=height,
+        margin=(60, 12, 66, 60),
+    )
 
 
 def coverage_by_group(
-    table: pd.DataFrame, models: Sequence[str], groups: Sequence[str], *, simulated: bool, dark: bool = False, height: int = 360
-) -> go.Figure:  # fmt: skip
+    table: pd.DataFrame,
+    models: Sequence[str],
+    groups: Sequence[str],
+    *,
+    simulated: bool,
+    dark: bool = False,
+    height: int = 360,
+) -> go.Figure:
     """How often the 90 % interval held, for quiet to active pairs; the band is 88 to 92 %."""
     colours = palette(dark)
     figure = go.Figure()
@@ -112,11 +227,23 @@ def coverage_by_group(
     for n, model in enumerate(models):
         mine = table[table["model"] == model].set_index("group")["coverage90"].reindex(list(groups)) * 100
         figure.add_scatter(
-            x=list(groups), y=mine.to_numpy(), mode="markers", name=plain(model), marker={"size": 11 if n == 0 else 9, "color": colours.lines[n % 8], "symbol": symbols[n % 8]},
+            x=list(groups),
+            y=mine.to_numpy(),
+            mode="markers",
+            name=plain(model),
+            marker={"size": 11 if n == 0 else 9, "color": colours.lines[n % 8], "symbol": symbols[n % 8]},
             hovertemplate="%{x}: %{y:.1f}" + SIGN + "<extra>" + plain(model) + "</extra>",
-        )  # fmt: skip
+        )
     figure.update_layout(scattermode="group", scattergap=0.6)  # side by side: good models agree
     low = 100 * float(table["coverage90"].min()) if len(table) else 80.0
     figure.update_yaxes(title="share inside the 90\u00a0% interval", ticksuffix=SIGN, range=[min(80.0, low - 2), 100.5])
     figure.update_xaxes(title="pairs by how active they were before the test", type="category")
-    return finish(figure, "How often the 90\u00a0% interval held", subtitle="band: 88 to 92\u00a0%", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 90))  # fmt: skip
+    return finish(
+        figure,
+        "How often the 90\u00a0% interval held",
+        subtitle="band: 88 to 92\u00a0%",
+        simulated=simulated,
+        dark=dark,
+        height=height,
+        margin=(60, 12, 66, 90),
+    )

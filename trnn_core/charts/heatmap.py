@@ -51,16 +51,24 @@ def heatmap(
     colours = palette(dark)
     chosen = _answering(values)
     if len(chosen) < values.size and n > MANY:
-        subtitle = " · ".join(filter(None, [subtitle, f"the {len(chosen):,} largest cells can be clicked"]))  # fmt: skip
+        subtitle = " · ".join(filter(None, [subtitle, f"the {len(chosen):,} largest cells can be clicked"]))
     cells = _cells(values, kind, unit, colours, largest)
     if n > MANY:  # a gap of a pixel would be half of such a cell; half the digits, half the way to the browser
         cells |= {"xgap": 0, "ygap": 0, "z": cells["z"].astype(np.float32)}
     figure = go.Figure([cells, _squares(values, chosen, names, places, kind, unit, details)])
     finish(
-        figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height or min(max(17 * n + 200, 360), 760),
-        wide=True, hoverdistance=-1 if len(chosen) == values.size else 12,  # pixels from the middle of a cell; -1: wherever
-        **_frame([short(name) for name in names], [_break(at, n, axis, colours.faint) for at in breaks for axis in "xy"]),
-    )  # fmt: skip
+        figure,
+        title,
+        subtitle=subtitle,
+        simulated=simulated,
+        dark=dark,
+        height=height or min(max(17 * n + 200, 360), 760),
+        wide=True,
+        hoverdistance=-1 if len(chosen) == values.size else 12,  # pixels from the middle of a cell; -1: wherever
+        **_frame(
+            [short(name) for name in names], [_break(at, n, axis, colours.faint) for at in breaks for axis in "xy"]
+        ),
+    )
     return figure
 
 
@@ -71,15 +79,29 @@ def _frame(names: list[str], lines: list[dict[str, object]]) -> dict[str, Any]:
     across, down = (slice(0, n, 1 if n <= MANY else n // most) for most in (25, 50))  # a figure is taller than wide
     long = size * 0.52 * max(len(name) + sum(c > "\u2e80" for c in name) for name in names)
     axis = {
-        "tickfont": {"size": size}, "ticks": "",
-        "showgrid": False, "zeroline": False, "fixedrange": True, "automargin": False, "ticklabeloverflow": "allow",
-    }  # fmt: skip
+        "tickfont": {"size": size},
+        "ticks": "",
+        "showgrid": False,
+        "zeroline": False,
+        "fixedrange": True,
+        "automargin": False,
+        "ticklabeloverflow": "allow",
+    }
     return {
         "margin": (int(long) + 42, 10, 74, int((0.87 if n <= MANY else 1) * long) + 46),
-        "xaxis": {**axis, **_ticks(names, across), "tickangle": -60 if n <= MANY else -90, "range": [-0.5, n - 0.5], "title": {"text": "receiver"}},
+        "xaxis": {
+            **axis,
+            **_ticks(names, across),
+            "tickangle": -60 if n <= MANY else -90,
+            "range": [-0.5, n - 0.5],
+            "title": {"text": "receiver"},
+        },
         "yaxis": {**axis, **_ticks(names, down), "range": [n - 0.5, -0.5], "title": {"text": "sender"}},
-        "showlegend": False, "clickmode": "event+select", "dragmode": "pan", "shapes": lines,
-    }  # fmt: skip
+        "showlegend": False,
+        "clickmode": "event+select",
+        "dragmode": "pan",
+        "shapes": lines,
+    }
 
 
 def _ticks(names: list[str], shown: slice) -> dict[str, Any]:
@@ -89,15 +111,18 @@ def _ticks(names: list[str], shown: slice) -> dict[str, Any]:
 def _break(at: int, n: int, axis: str, colour: str) -> dict[str, object]:
     across = {f"{axis}0": at - 0.5, f"{axis}1": at - 0.5}
     other = "y" if axis == "x" else "x"
-    return {
-        "type": "line", **across, f"{other}0": -0.5, f"{other}1": n - 0.5, "line": {"color": colour, "width": 1.5}
-    }  # fmt: skip
+    return {"type": "line", **across, f"{other}0": -0.5, f"{other}1": n - 0.5, "line": {"color": colour, "width": 1.5}}
 
 
 def _cells(values: np.ndarray, kind: Kind, unit: str, colours: Palette, largest: float | None) -> dict[str, Any]:
     finite = np.abs(values[np.isfinite(values)])
     top = float(largest if largest is not None else finite.max(initial=0)) or 1.0
-    bar: dict[str, Any] = {"thickness": 12, "outlinewidth": 0, "title": {"text": unit, "side": "right", "font": {"size": 12}}, "len": 0.9}  # fmt: skip
+    bar: dict[str, Any] = {
+        "thickness": 12,
+        "outlinewidth": 0,
+        "title": {"text": unit, "side": "right", "font": {"size": 12}},
+        "len": 0.9,
+    }
     low = float(np.nanmin(values)) if finite.size else 0.0
     shown, ends = values, (min(low, 0.0), top)
     if kind == "count":
@@ -107,9 +132,16 @@ def _cells(values: np.ndarray, kind: Kind, unit: str, colours: Palette, largest:
     elif kind == "change":
         ends = (-top, top)
     return {
-        "type": "heatmap", "z": shown, "zmin": ends[0], "zmax": ends[1], "colorscale": scale(colours.changes if kind == "change" else colours.counts),
-        "hoverinfo": "skip", "colorbar": bar, "xgap": 1, "ygap": 1,
-    }  # fmt: skip
+        "type": "heatmap",
+        "z": shown,
+        "zmin": ends[0],
+        "zmax": ends[1],
+        "colorscale": scale(colours.changes if kind == "change" else colours.counts),
+        "hoverinfo": "skip",
+        "colorbar": bar,
+        "xgap": 1,
+        "ygap": 1,
+    }
 
 
 def _answering(values: np.ndarray) -> np.ndarray:
@@ -141,11 +173,18 @@ def _squares(
         for i, j in zip(rows, cols, strict=True)
     ]
     return {
-        "type": "scatter", "x": cols, "y": rows, "mode": "markers", "hoverinfo": "text", "text": _objects(texts), "name": "",
+        "type": "scatter",
+        "x": cols,
+        "y": rows,
+        "mode": "markers",
+        "hoverinfo": "text",
+        "text": _objects(texts),
+        "name": "",
         "customdata": _objects(np.stack([places[rows], places[cols]], axis=1).tolist()),
         "marker": {"symbol": "square", "size": max(4, min(24, 560 // n)), "opacity": 0, "maxdisplayed": 1},
-        "selected": {"marker": {"opacity": 0}}, "unselected": {"marker": {"opacity": 0}},
-    }  # fmt: skip
+        "selected": {"marker": {"opacity": 0}},
+        "unselected": {"marker": {"opacity": 0}},
+    }
 
 
 def _objects(items: list) -> np.ndarray:

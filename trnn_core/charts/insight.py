@@ -1,4 +1,5 @@
-"""Pictures of why and what if: influence with doubtful ties in grey, contributions, two forecasts side by side, surprise."""
+"""Pictures of why and what if: influence with doubtful ties in grey, contributions, two forecasts side by side,
+surprise."""
 
 from __future__ import annotations
 
@@ -39,15 +40,48 @@ def influence_matrix(
     cells = {"xgap": 1, "ygap": 1, "hoverinfo": "text", "text": hover}
     figure = go.Figure()
     grey = np.where(own | firm, np.nan, np.minimum(np.abs(values) / largest, 1.0))
-    figure.add_heatmap(z=grey, zmin=0, zmax=1, showscale=False, colorscale=[[0, fade(colours.faint, 0.06)], [1, fade(colours.faint, 0.45)]], **cells)  # fmt: skip
     figure.add_heatmap(
-        z=np.where(own | ~firm, np.nan, values), zmin=-largest, zmax=largest, colorscale=scale(colours.changes),
-        colorbar={"thickness": 12, "outlinewidth": 0, "len": 0.9, "title": {"text": "1: own continuation", "side": "right", "font": {"size": 12}}}, **cells,
-    )  # fmt: skip
-    ticks = {"tickvals": list(range(n)), "ticktext": [s if len(s) <= 20 else s[:19] + "…" for s in shown], "tickfont": {"size": 11 if n <= 30 else 8}, "showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}  # fmt: skip
+        z=grey,
+        zmin=0,
+        zmax=1,
+        showscale=False,
+        colorscale=[[0, fade(colours.faint, 0.06)], [1, fade(colours.faint, 0.45)]],
+        **cells,
+    )
+    figure.add_heatmap(
+        z=np.where(own | ~firm, np.nan, values),
+        zmin=-largest,
+        zmax=largest,
+        colorscale=scale(colours.changes),
+        colorbar={
+            "thickness": 12,
+            "outlinewidth": 0,
+            "len": 0.9,
+            "title": {"text": "1: own continuation", "side": "right", "font": {"size": 12}},
+        },
+        **cells,
+    )
+    ticks = {
+        "tickvals": list(range(n)),
+        "ticktext": [s if len(s) <= 20 else s[:19] + "…" for s in shown],
+        "tickfont": {"size": 11 if n <= 30 else 8},
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "fixedrange": True,
+    }
     figure.update_xaxes(**ticks, tickangle=-60, range=[-0.5, n - 0.5], title="who moves")
     figure.update_yaxes(**ticks, range=[n - 0.5, -0.5], title="who is moved")
-    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=min(max(17 * n + 210, 330), 760), margin=(90, 10, 74, 90), wide=True)  # fmt: skip
+    return finish(
+        figure,
+        title,
+        subtitle=subtitle,
+        simulated=simulated,
+        dark=dark,
+        height=min(max(17 * n + 210, 330), 760),
+        margin=(90, 10, 74, 90),
+        wide=True,
+    )
 
 
 def _tie(mover: str, moved: str, value: float, firm: bool) -> str:
@@ -56,49 +90,104 @@ def _tie(mover: str, moved: str, value: float, firm: bool) -> str:
 
 
 def contributions(
-    names: Sequence[str], values: Sequence[float], title: str, *, unit: str, axis: str, subtitle: str = "", simulated: bool, dark: bool = False, height: int = 300
-) -> go.Figure:  # fmt: skip
+    names: Sequence[str],
+    values: Sequence[float],
+    title: str,
+    *,
+    unit: str,
+    axis: str,
+    subtitle: str = "",
+    simulated: bool,
+    dark: bool = False,
+    height: int = 300,
+) -> go.Figure:
     """Bars to the right (raises) and to the left (lowers), in the order given from top to bottom."""
     figure = go.Figure(
         go.Bar(
-            x=[float(v) for v in values][::-1], y=[plain(n) for n in names][::-1], orientation="h",
+            x=[float(v) for v in values][::-1],
+            y=[plain(n) for n in names][::-1],
+            orientation="h",
             marker={"color": [MORE if v > 0 else LESS for v in values][::-1]},
-            text=[number(float(v), signed=True) for v in values][::-1], textposition="auto", cliponaxis=False, hoverinfo="skip",
+            text=[number(float(v), signed=True) for v in values][::-1],
+            textposition="auto",
+            cliponaxis=False,
+            hoverinfo="skip",
         )
-    )  # fmt: skip
+    )
     low, high = min(0.0, *values), max(0.0, *values)
     room = 0.25 * (high - low or 1.0)  # for the figures beside the bars
     ends = [low - room * (low < 0), high + room / 2 * (high > 0)]
     return finish(
-        figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(10, 24, 64, 44),
-        xaxis={"title": {"text": unit}, "zeroline": True, "range": ends}, yaxis={"title": {"text": axis}, "showgrid": False, "type": "category"},
-    )  # fmt: skip
+        figure,
+        title,
+        subtitle=subtitle,
+        simulated=simulated,
+        dark=dark,
+        height=height,
+        margin=(10, 24, 64, 44),
+        xaxis={"title": {"text": unit}, "zeroline": True, "range": ends},
+        yaxis={"title": {"text": axis}, "showgrid": False, "type": "category"},
+    )
 
 
 def with_and_without(
-    dates: Sequence[str], changed: Band, usual: Band, title: str, *, unit: str, subtitle: str = "", simulated: bool, dark: bool = False, height: int = 340
-) -> go.Figure:  # fmt: skip
+    dates: Sequence[str],
+    changed: Band,
+    usual: Band,
+    title: str,
+    *,
+    unit: str,
+    subtitle: str = "",
+    simulated: bool,
+    dark: bool = False,
+    height: int = 340,
+) -> go.Figure:
     """Two forecasts of one relation with their intervals."""
     colours = palette(dark)
     figure = go.Figure()
-    for (middle, lower, upper), name, colour in ((usual, "without the change", colours.lines[0]), (changed, "with it", colours.lines[1])):  # fmt: skip
+    for (middle, lower, upper), name, colour in (
+        (usual, "without the change", colours.lines[0]),
+        (changed, "with it", colours.lines[1]),
+    ):
         figure.add_scatter(
-            x=[*dates, *reversed(dates)], y=np.concatenate([upper, lower[::-1]]), fill="toself", mode="lines", fillcolor=fade(colour, 0.15),
-            line={"width": 0}, hoverinfo="skip", showlegend=False,
-        )  # fmt: skip
+            x=[*dates, *reversed(dates)],
+            y=np.concatenate([upper, lower[::-1]]),
+            fill="toself",
+            mode="lines",
+            fillcolor=fade(colour, 0.15),
+            line={"width": 0},
+            hoverinfo="skip",
+            showlegend=False,
+        )
         figure.add_scatter(
-            x=list(dates), y=middle, mode="lines+markers", name=name, line={"color": colour, "width": 2}, marker={"size": 6},
+            x=list(dates),
+            y=middle,
+            mode="lines+markers",
+            name=name,
+            line={"color": colour, "width": 2},
+            marker={"size": 6},
             text=[f"{number(m)} ({number(a)} to {number(b)})" for m, a, b in zip(middle, lower, upper, strict=True)],
             hovertemplate="%{x|%d %b %Y}: %{text}<extra>" + name + "</extra>",
-        )  # fmt: skip
+        )
     figure.update_yaxes(title=unit)
     figure.update_xaxes(title="period (its first day)", type="date", tickformat="%d %b", nticks=6)
-    return finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 16, 66, 84))  # fmt: skip
+    return finish(
+        figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 16, 66, 84)
+    )
 
 
 def responses(
-    names: Sequence[str], bands: Sequence[Band], title: str, *, unit: str, period: str, subtitle: str = "", simulated: bool, dark: bool = False, height: int = 440
-) -> go.Figure:  # fmt: skip
+    names: Sequence[str],
+    bands: Sequence[Band],
+    title: str,
+    *,
+    unit: str,
+    period: str,
+    subtitle: str = "",
+    simulated: bool,
+    dark: bool = False,
+    height: int = 440,
+) -> go.Figure:
     """Answers to a push over the periods that follow; the first one, the pushed relation, with its range."""
     colours = palette(dark)
     figure = go.Figure()
@@ -107,47 +196,115 @@ def responses(
         ahead = list(range(1, len(middle) + 1))
         if place < 2:
             figure.add_scatter(
-                x=[*ahead, *reversed(ahead)], y=np.concatenate([upper, lower[::-1]]), fill="toself", mode="lines", fillcolor=fade(colour, 0.14),
-                line={"width": 0}, hoverinfo="skip", showlegend=False,
-            )  # fmt: skip
+                x=[*ahead, *reversed(ahead)],
+                y=np.concatenate([upper, lower[::-1]]),
+                fill="toself",
+                mode="lines",
+                fillcolor=fade(colour, 0.14),
+                line={"width": 0},
+                hoverinfo="skip",
+                showlegend=False,
+            )
         figure.add_scatter(
-            x=ahead, y=middle, mode="lines+markers", name=plain(name), line={"color": colour, "width": 2.4 if place == 0 else 1.6},
-            text=[f"{number(m, signed=True)} ({number(a, signed=True)} to {number(b, signed=True)})" for m, a, b in zip(middle, lower, upper, strict=True)],
+            x=ahead,
+            y=middle,
+            mode="lines+markers",
+            name=plain(name),
+            line={"color": colour, "width": 2.4 if place == 0 else 1.6},
+            text=[
+                f"{number(m, signed=True)} ({number(a, signed=True)} to {number(b, signed=True)})"
+                for m, a, b in zip(middle, lower, upper, strict=True)
+            ],
             hovertemplate="%{text}<extra>" + plain(name) + "</extra>",
-        )  # fmt: skip
+        )
     figure.update_yaxes(title=f"difference, {unit}", zeroline=True)
     figure.update_xaxes(title=f"{period}s after the push", dtick=1)
-    finish(figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 16, 66, 56 + 20 * len(names)))  # fmt: skip
-    return figure.update_layout(legend={"orientation": "v", "x": 0, "y": -56 / (height - 122 - 20 * len(names)), "xanchor": "left", "yanchor": "top"})  # fmt: skip
+    finish(
+        figure,
+        title,
+        subtitle=subtitle,
+        simulated=simulated,
+        dark=dark,
+        height=height,
+        margin=(60, 16, 66, 56 + 20 * len(names)),
+    )
+    return figure.update_layout(
+        legend={
+            "orientation": "v",
+            "x": 0,
+            "y": -56 / (height - 122 - 20 * len(names)),
+            "xanchor": "left",
+            "yanchor": "top",
+        }
+    )
 
 
 def surprise_over_time(
-    dates: Sequence[str], surprise: np.ndarray, flagged: Sequence[int], stretches: Sequence[tuple[int, int]], threshold: float, *,
-    first_unseen: int | None = None, period: str = "week", simulated: bool, dark: bool = False, height: int = 380,
-) -> go.Figure:  # fmt: skip
+    dates: Sequence[str],
+    surprise: np.ndarray,
+    flagged: Sequence[int],
+    stretches: Sequence[tuple[int, int]],
+    threshold: float,
+    *,
+    first_unseen: int | None = None,
+    period: str = "week",
+    simulated: bool,
+    dark: bool = False,
+    height: int = 380,
+) -> go.Figure:
     """Surprise per period, the threshold, unusual periods as dots to click, stretches shaded."""
     colours = palette(dark)
     figure = go.Figure()
     figure.add_scatter(
-        x=list(dates), y=surprise, mode="lines", name="surprise", line={"color": colours.node, "width": 1.2},
+        x=list(dates),
+        y=surprise,
+        mode="lines",
+        name="surprise",
+        line={"color": colours.node, "width": 1.2},
         hovertemplate="%{x|%d %b %Y}: %{y:.1f}<extra></extra>",
-    )  # fmt: skip
+    )
     at = list(flagged)
     figure.add_scatter(
-        x=[dates[t] for t in at], y=[float(surprise[t]) for t in at], mode="markers", name=f"unusual {period}",
-        marker={"size": 9, "color": MORE, "line": {"width": 1, "color": colours.ground}}, customdata=[[t, t] for t in at],
-        hovertemplate="%{x|%d %b %Y}: %{y:.1f}<extra>unusual</extra>", selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
-    )  # fmt: skip
+        x=[dates[t] for t in at],
+        y=[float(surprise[t]) for t in at],
+        mode="markers",
+        name=f"unusual {period}",
+        marker={"size": 9, "color": MORE, "line": {"width": 1, "color": colours.ground}},
+        customdata=[[t, t] for t in at],
+        hovertemplate="%{x|%d %b %Y}: %{y:.1f}<extra>unusual</extra>",
+        selected={"marker": {"opacity": 1}},
+        unselected={"marker": {"opacity": 1}},
+    )
     for a, b in stretches:
         figure.add_vrect(x0=dates[a], x1=dates[b], fillcolor=fade(MORE, 0.14), line_width=0)
-    figure.add_hline(y=threshold, line={"color": MORE, "width": 1, "dash": "dot"}, annotation_text=f"threshold {threshold:g}", annotation_position="top left")  # fmt: skip
+    figure.add_hline(
+        y=threshold,
+        line={"color": MORE, "width": 1, "dash": "dot"},
+        annotation_text=f"threshold {threshold:g}",
+        annotation_position="top left",
+    )
     if first_unseen is not None and 0 < first_unseen < len(dates):
         figure.add_vline(x=dates[first_unseen], line={"color": colours.faint, "width": 1, "dash": "dash"})
-        figure.add_annotation(x=dates[first_unseen], y=1, yref="paper", text="not learnt from →", showarrow=False, xanchor="left", font={"size": 11, "color": colours.faint})  # fmt: skip
+        figure.add_annotation(
+            x=dates[first_unseen],
+            y=1,
+            yref="paper",
+            text="not learnt from →",
+            showarrow=False,
+            xanchor="left",
+            font={"size": 11, "color": colours.faint},
+        )
     top = max(float(np.max(surprise, initial=0.0)), threshold)
     figure.update_yaxes(
         title=f"surprise (usual {period}: 0)", range=[float(np.min(surprise, initial=0.0)) - 0.5, top + 1.2]
     )
     figure.update_xaxes(title=f"{period} (its first day)", type="date")
-    finish(figure, f"How unlike its past each {period} was", simulated=simulated, dark=dark, height=height, margin=(60, 16, 66, 84))  # fmt: skip
+    finish(
+        figure,
+        f"How unlike its past each {period} was",
+        simulated=simulated,
+        dark=dark,
+        height=height,
+        margin=(60, 16, 66, 84),
+    )
     return figure.update_layout(clickmode="event+select", dragmode="zoom")

@@ -42,10 +42,13 @@ def activity(series: RelationalSeries, *, dark: bool = False, mark: int | None =
         total = np.nansum(series.values[..., k], axis=(1, 2))
         seen = series.observed[..., k].any(axis=(1, 2))
         figure.add_scatter(
-            x=series.dates, y=np.where(seen, total, np.nan), name=plain(action), mode="lines",
+            x=series.dates,
+            y=np.where(seen, total, np.nan),
+            name=plain(action),
+            mode="lines",
             line={"width": 1.5, "color": colours.lines[k % len(colours.lines)]},
             hovertemplate="%{x|%d %b %Y}: %{y:,.0f}<extra>" + plain(action) + "</extra>",
-        )  # fmt: skip
+        )
     if mark is not None:
         figure.add_vline(x=str(series.dates[mark]), line={"color": colours.faint, "width": 1, "dash": "dot"})
     figure.update_yaxes(title=unit_of(series), rangemode="tozero")
@@ -82,26 +85,38 @@ def dyad_history(
     dates, values = series.dates[cut], np.asarray(series.values[cut, source, target, action], dtype=float)
     figure = go.Figure()
     figure.add_scatter(
-        x=dates, y=values, mode="lines+markers" if len(dates) <= 120 else "lines", name="observed",
-        line={"color": colours.node, "width": 1.5, "shape": "linear"}, marker={"size": 3.5},
+        x=dates,
+        y=values,
+        mode="lines+markers" if len(dates) <= 120 else "lines",
+        name="observed",
+        line={"color": colours.node, "width": 1.5, "shape": "linear"},
+        marker={"size": 3.5},
         hovertemplate="%{x|%d %b %Y}: %{y:,.3~g}<extra>observed</extra>",
-    )  # fmt: skip
+    )
     if fan is not None:
         _add_fan(figure, fan, dates[-1], float(values[-1]), colours.lines[1])
         after = slice(end, end + len(fan.dates))
         if len(series.dates[after]):
             figure.add_scatter(
-                x=series.dates[after], y=np.asarray(series.values[after, source, target, action], dtype=float), mode="markers",
-                name="what happened", marker={"symbol": "diamond-open", "size": 9, "color": colours.ink, "line": {"width": 2}},
+                x=series.dates[after],
+                y=np.asarray(series.values[after, source, target, action], dtype=float),
+                mode="markers",
+                name="what happened",
+                marker={"symbol": "diamond-open", "size": 9, "color": colours.ink, "line": {"width": 2}},
                 hovertemplate="%{x|%d %b %Y}: %{y:,.3~g}<extra>what happened</extra>",
-            )  # fmt: skip
+            )
     unit = unit_of(series)
     return finish(
-        figure, f"{series.actors[source]} → {series.actors[target]}", xaxis={"title": {"text": _time_title(series)}},
+        figure,
+        f"{series.actors[source]} → {series.actors[target]}",
+        xaxis={"title": {"text": _time_title(series)}},
         yaxis={"title": {"text": unit}, "rangemode": "tozero" if series.source.kind == "count" else "normal"},
         subtitle=series.actions[action] + ("" if fan is None else f"; shaded: {percent(fan.level)} interval"),
-        simulated=series.source.simulated, dark=dark, height=height, margin=(60, 16, 66, 84),
-    )  # fmt: skip
+        simulated=series.source.simulated,
+        dark=dark,
+        height=height,
+        margin=(60, 16, 66, 84),
+    )
 
 
 def _add_fan(figure: go.Figure, fan: Fan, last_date: np.datetime64, last_value: float, colour: str) -> None:
@@ -109,9 +124,15 @@ def _add_fan(figure: go.Figure, fan: Fan, last_date: np.datetime64, last_value: 
     dates = np.concatenate([[last_date], fan.dates])
     lower, upper, middle = (np.concatenate([[anchor], part]) for part in (fan.lower, fan.upper, fan.middle))
     figure.add_scatter(
-        x=np.concatenate([dates, dates[::-1]]), y=np.concatenate([upper, lower[::-1]]), fill="toself", mode="lines",
-        fillcolor=fade(colour, 0.22), line={"width": 0}, hoverinfo="skip", name=f"{percent(fan.level)} interval",
-    )  # fmt: skip
+        x=np.concatenate([dates, dates[::-1]]),
+        y=np.concatenate([upper, lower[::-1]]),
+        fill="toself",
+        mode="lines",
+        fillcolor=fade(colour, 0.22),
+        line={"width": 0},
+        hoverinfo="skip",
+        name=f"{percent(fan.level)} interval",
+    )
     figure.add_scatter(
         x=dates,
         y=middle,
@@ -121,11 +142,27 @@ def _add_fan(figure: go.Figure, fan: Fan, last_date: np.datetime64, last_value: 
         showlegend=False,
     )
     figure.add_scatter(
-        x=fan.dates, y=fan.middle, mode="markers", name="forecast", marker={"size": 6, "color": colour},
-        text=[f"{number(m)} ({number(a)} to {number(b)})" for m, a, b in zip(fan.middle, fan.lower, fan.upper, strict=True)],
+        x=fan.dates,
+        y=fan.middle,
+        mode="markers",
+        name="forecast",
+        marker={"size": 6, "color": colour},
+        text=[
+            f"{number(m)} ({number(a)} to {number(b)})"
+            for m, a, b in zip(fan.middle, fan.lower, fan.upper, strict=True)
+        ],
         hovertemplate="%{x|%d %b %Y}: %{text}<extra>forecast</extra>",
-        error_y={"type": "data", "symmetric": False, "array": fan.upper - fan.middle, "arrayminus": fan.middle - fan.lower, "color": colour, "thickness": 1.5, "width": 5, "visible": len(fan.dates) == 1},
-    )  # fmt: skip
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": fan.upper - fan.middle,
+            "arrayminus": fan.middle - fan.lower,
+            "color": colour,
+            "thickness": 1.5,
+            "width": 5,
+            "visible": len(fan.dates) == 1,
+        },
+    )
 
 
 def loss_curve(
@@ -156,16 +193,28 @@ def loss_curve(
         if values.notna().any():
             shown = values.ewm(alpha=1 - smoothing).mean() if smoothing else values
             figure.add_scatter(
-                x=history["epoch"], y=shown, mode="lines+markers" if len(history) < 40 else "lines", name=name,
-                line={"width": 2, "color": colours.lines[i]}, marker={"size": 4},
+                x=history["epoch"],
+                y=shown,
+                mode="lines+markers" if len(history) < 40 else "lines",
+                name=name,
+                line={"width": 2, "color": colours.lines[i]},
+                marker={"size": 4},
                 hovertemplate="epoch %{x}: %{y:.5g}<extra>" + name + "</extra>",
-            )  # fmt: skip
+            )
     best = best_epoch(history)
     if best is not None:
         figure.add_scatter(
-            x=[best[0]], y=[best[1]], mode="markers", name=f"best, epoch {best[0]}",
-            marker={"symbol": "star", "size": 13, "color": colours.lines[4], "line": {"width": 1, "color": colours.ink}},
-        )  # fmt: skip
+            x=[best[0]],
+            y=[best[1]],
+            mode="markers",
+            name=f"best, epoch {best[0]}",
+            marker={
+                "symbol": "star",
+                "size": 13,
+                "color": colours.lines[4],
+                "line": {"width": 1, "color": colours.ink},
+            },
+        )
     figure.update_yaxes(
         type="log" if log else "linear",
         title="loss (l)" + (", log scale" if log else ""),

@@ -60,7 +60,11 @@ def _line(history: pd.DataFrame, column: str, series: str, kind: str, smoothing:
 
 def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
     filled = [p for p in parts if len(p)]
-    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=COLUMNS).astype({"epoch": float, "value": float})  # fmt: skip
+    return (
+        pd.concat(filled, ignore_index=True)
+        if filled
+        else pd.DataFrame(columns=COLUMNS).astype({"epoch": float, "value": float})
+    )
 
 
 def loss_spec(
@@ -78,9 +82,18 @@ def loss_spec(
     ]
     x, y = _axes("loss (l)", log)
     colour = {
-        "field": "series", "type": "nominal", "scale": {"domain": series, "range": range_},
-        "legend": {"orient": "bottom", "title": None, "columns": 4, "labelLimit": 220, "symbolType": "stroke", "symbolStrokeWidth": 3},
-    }  # fmt: skip
+        "field": "series",
+        "type": "nominal",
+        "scale": {"domain": series, "range": range_},
+        "legend": {
+            "orient": "bottom",
+            "title": None,
+            "columns": 4,
+            "labelLimit": 220,
+            "symbolType": "stroke",
+            "symbolStrokeWidth": 3,
+        },
+    }
     tooltip = [
         {"field": "series", "title": "line"},
         {"field": "epoch", "title": "epoch"},
@@ -90,11 +103,28 @@ def loss_spec(
     return _spec("Loss", "", simulated, dark, height) | {
         "encoding": encoding,
         "layer": [
-            {"transform": [{"filter": "datum.kind === 'earlier'"}], "mark": {"type": "line", "strokeWidth": 1.3, "strokeDash": [5, 3], "clip": True}},
-            {"transform": [{"filter": "datum.kind === 'now'"}], "mark": {"type": "line", "strokeWidth": 2, "point": {"size": 14}, "clip": True}},
-            {"transform": [{"filter": "datum.kind === 'best'"}], "mark": {"type": "point", "shape": "diamond", "size": 140, "filled": True, "opacity": 1, "stroke": colours.ink, "strokeWidth": 1}},
+            {
+                "transform": [{"filter": "datum.kind === 'earlier'"}],
+                "mark": {"type": "line", "strokeWidth": 1.3, "strokeDash": [5, 3], "clip": True},
+            },
+            {
+                "transform": [{"filter": "datum.kind === 'now'"}],
+                "mark": {"type": "line", "strokeWidth": 2, "point": {"size": 14}, "clip": True},
+            },
+            {
+                "transform": [{"filter": "datum.kind === 'best'"}],
+                "mark": {
+                    "type": "point",
+                    "shape": "diamond",
+                    "size": 140,
+                    "filled": True,
+                    "opacity": 1,
+                    "stroke": colours.ink,
+                    "strokeWidth": 1,
+                },
+            },
         ],
-    }  # fmt: skip
+    }
 
 
 def norm_spec(*, simulated: bool, log: bool, dark: bool = False, height: int = 110) -> dict[str, Any]:
@@ -107,19 +137,50 @@ def norm_spec(*, simulated: bool, log: bool, dark: bool = False, height: int = 1
 
 
 def _axes(title: str, log: bool, ticks: int = 6) -> tuple[dict[str, Any], dict[str, Any]]:
-    x = {"field": "epoch", "type": "quantitative", "axis": {"title": "epoch", "tickMinStep": 1, "format": "d", "grid": False}, "scale": {"zero": False, "nice": False, "padding": 6}}  # fmt: skip
+    x = {
+        "field": "epoch",
+        "type": "quantitative",
+        "axis": {"title": "epoch", "tickMinStep": 1, "format": "d", "grid": False},
+        "scale": {"zero": False, "nice": False, "padding": 6},
+    }
     scale = {"type": "log" if log else "linear", "zero": False, "nice": not log, "padding": 8 if log else 0}
-    y = {"field": "value", "type": "quantitative", "scale": scale, "axis": {"title": title + (", log scale" if log else ""), "tickCount": ticks, "labelOverlap": True, "format": ".3~g"}}  # fmt: skip
+    y = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": scale,
+        "axis": {
+            "title": title + (", log scale" if log else ""),
+            "tickCount": ticks,
+            "labelOverlap": True,
+            "format": ".3~g",
+        },
+    }
     return x, y
 
 
 def _spec(title: str, subtitle: str, simulated: bool, dark: bool, height: int) -> dict[str, Any]:
     colours = palette(dark)
     note = " · ".join(part for part in ("SIMULATED data" if simulated else "", subtitle) if part)
-    about: dict[str, Any] = {"text": title, "anchor": "start", "fontSize": 17, "color": colours.ink, "subtitleColor": colours.faint, "subtitleFontSize": 13}  # fmt: skip
+    about: dict[str, Any] = {
+        "text": title,
+        "anchor": "start",
+        "fontSize": 17,
+        "color": colours.ink,
+        "subtitleColor": colours.faint,
+        "subtitleFontSize": 13,
+    }
     if note:
         about["subtitle"] = note
-    axis = {"gridColor": colours.grid, "domainColor": colours.grid, "tickColor": colours.grid, "labelColor": colours.faint, "titleColor": colours.faint, "labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal"}  # fmt: skip
+    axis = {
+        "gridColor": colours.grid,
+        "domainColor": colours.grid,
+        "tickColor": colours.grid,
+        "labelColor": colours.faint,
+        "titleColor": colours.faint,
+        "labelFontSize": 12,
+        "titleFontSize": 13,
+        "titleFontWeight": "normal",
+    }
     return {
         "title": about,
         "height": height,

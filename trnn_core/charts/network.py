@@ -17,8 +17,15 @@ from trnn_core.errors import TRNNError
 
 STEPS = 7  # widths and colours of edges come in so many classes; each class is one trace
 SIDES = (  # of a name, best first
-    "top center", "bottom center", "top right", "top left", "middle right", "middle left", "bottom right", "bottom left"
-)  # fmt: skip
+    "top center",
+    "bottom center",
+    "top right",
+    "top left",
+    "middle right",
+    "middle left",
+    "bottom right",
+    "bottom left",
+)
 INWARDS = 60.0  # what it costs a name to stand among the arrows, in square pixels of another name that it would cover
 PHONE, DESK = (360.0, 580.0), (640.0, 580.0)  # pixels of the smallest picture and of a usual one
 NODE = 11.0  # half the side of the square that a node keeps clear of names
@@ -82,13 +89,15 @@ def network(
 ) -> go.Figure:
     """`edges` defaults to the 60 strongest; a click on an arrow's middle carries (source, target) in `customdata`.
 
-    largest     what the thickest arrow stands for, the same in pictures that are compared; the strongest edge unless said
+    largest     what the thickest arrow stands for, the same in pictures that are compared; the strongest edge unless
+                said
     """
     scene = scene or Scene()
     n = len(actors)
     if matrix.shape != (n, n) or positions.shape != (n, 2):
         raise TRNNError(
-            f"{n} actors need an {n} x {n} matrix and {n} x 2 positions. Got {matrix.shape} and {positions.shape} instead."
+            f"{n} actors need an {n} x {n} matrix and {n} x 2 positions. Got {matrix.shape} and {positions.shape}"
+            " instead."
         )
     drawn = list(strongest(matrix) if edges is None else edges)
     colours = palette(dark)
@@ -105,12 +114,28 @@ def network(
     )
     note = subtitle or f"the {len(drawn)} strongest relations; thicker and stronger in colour is more {unit}"
     return finish(
-        figure, title, subtitle=note, simulated=simulated, dark=dark, height=height, margin=(4, 4, 56, 4),
-        xaxis={"visible": False, "range": [-1.22, 1.22]}, yaxis={"visible": False, "range": [-1.16, 1.16]},
-        clickmode="event+select", dragmode="pan", uirevision="network", showlegend=scene.blocs is not None,
-        legend={"y": 0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False, "title": {"text": "blocs  "}},
+        figure,
+        title,
+        subtitle=note,
+        simulated=simulated,
+        dark=dark,
+        height=height,
+        margin=(4, 4, 56, 4),
+        xaxis={"visible": False, "range": [-1.22, 1.22]},
+        yaxis={"visible": False, "range": [-1.16, 1.16]},
+        clickmode="event+select",
+        dragmode="pan",
+        uirevision="network",
+        showlegend=scene.blocs is not None,
+        legend={
+            "y": 0,
+            "yanchor": "bottom",
+            "itemclick": False,
+            "itemdoubleclick": False,
+            "title": {"text": "blocs  "},
+        },
         **({} if scene.frame is None else _degrees(scene.frame, colours)),
-    )  # fmt: skip
+    )
 
 
 def _degrees(frame: MapFrame, colours: Palette) -> dict[str, Any]:
@@ -137,9 +162,16 @@ def _legend(blocs: Blocs | None, colours: Palette) -> list[dict[str, Any]]:
     if blocs is None:
         return []
     return [
-        _scatter(x=[None], y=[None], mode="markers", name=plain(name), showlegend=True, marker={"size": 11, "color": colours.lines[b % len(colours.lines)]})
+        _scatter(
+            x=[None],
+            y=[None],
+            mode="markers",
+            name=plain(name),
+            showlegend=True,
+            marker={"size": 11, "color": colours.lines[b % len(colours.lines)]},
+        )
         for b, name in enumerate(blocs.names)
-    ]  # fmt: skip
+    ]
 
 
 def _radii(activity: np.ndarray, n: int) -> np.ndarray:
@@ -165,9 +197,14 @@ def _classes(edges: list[Edge], largest: float | None) -> tuple[np.ndarray, np.n
 
 
 def _arrows(
-    edges: list[Edge], positions: np.ndarray, radii: np.ndarray, kind: Kind, colours: Palette, height: int,
+    edges: list[Edge],
+    positions: np.ndarray,
+    radii: np.ndarray,
+    kind: Kind,
+    colours: Palette,
+    height: int,
     largest: float | None,
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     """Faint first, strong last, so that the strong lie on top. One line trace per class and one trace of all heads:
     what a browser has to draw again at every change of a control."""
     if not edges:
@@ -225,7 +262,8 @@ def _handles(edges: list[Edge], positions: np.ndarray, actors: Sequence[str], ki
         marker={"size": 16, "opacity": 0},
         hoverinfo="text",
         text=[
-            f"<b>{plain(actors[e.source])} → {plain(actors[e.target])}</b><br>{number(e.weight, kind == 'change')} {plain(unit)}"
+            f"<b>{plain(actors[e.source])} → {plain(actors[e.target])}</b><br>{number(e.weight, kind == 'change')}"
+            f" {plain(unit)}"
             for e in edges
         ],
         customdata=[[e.source, e.target] for e in edges],
@@ -239,8 +277,8 @@ def _sides(names: Sequence[str], positions: np.ndarray) -> list[str]:
     """Where each name stands beside its node: outwards, where arrows are few, unless another name is there or the edge
     would cut it; above in the middle.
 
-    Judged by places and names alone, so that a name stays where it is from week to week, for a phone and a desk at once:
-    names keep their size while the space between nodes does not.
+    Judged by places and names alone, so that a name stays where it is from week to week, for a phone and a desk at
+    once: names keep their size while the space between nodes does not.
     """
     screens = [np.array(PHONE), np.array(DESK)]
     places = [(positions * [1, -1] + [1.22, 1.16]) * size / [2.44, 2.32] for size in screens]  # (N, 2), downwards
@@ -249,7 +287,9 @@ def _sides(names: Sequence[str], positions: np.ndarray) -> list[str]:
     for i, (name, place) in enumerate(zip(names, positions, strict=True)):
         half, high = 3.1 * len(name), 13
         beside = 12 + half
-        middles = np.array([(0, -19), (0, 19), (half, -19), (-half, -19), (beside, 0), (-beside, 0), (half, 19), (-half, 19)])  # fmt: skip
+        middles = np.array(
+            [(0, -19), (0, 19), (half, -19), (-half, -19), (beside, 0), (-beside, 0), (half, 19), (-half, 19)]
+        )
         ways = middles * [1, -1]
         cost = INWARDS * np.maximum(-(ways @ place) / np.linalg.norm(ways, axis=1), 0)
         boxes = [np.hstack([at[i] + middles - [half, high / 2], at[i] + middles + [half, high / 2]]) for at in places]
@@ -290,7 +330,10 @@ def _nodes(
         "color": [colours.ink if i in busy else colours.faint for i in range(n)],
         "shadow": ", ".join([f"0 0 3px {colours.ground}"] * 6),  # strong enough to be read on the thickest arrow
     }
-    bloc = ["" if scene.blocs is None else f"<br>bloc {plain(scene.blocs.names[b])}" for b in (scene.blocs.of if scene.blocs else [0] * n)]  # fmt: skip
+    bloc = [
+        "" if scene.blocs is None else f"<br>bloc {plain(scene.blocs.names[b])}"
+        for b in (scene.blocs.of if scene.blocs else [0] * n)
+    ]
     return _scatter(
         x=positions[:, 0],
         y=positions[:, 1],
@@ -300,11 +343,15 @@ def _nodes(
         textposition=_sides([short(a) for a in actors], positions) if n <= MANY else "top center",
         textfont=font,
         hovertext=[
-            "" if i in scene.hidden else f"<b>{plain(a)}</b><br>{number(activity[i])} {plain(unit)}, sent and received{bloc[i]}"
+            (
+                ""
+                if i in scene.hidden
+                else f"<b>{plain(a)}</b><br>{number(activity[i])} {plain(unit)}, sent and received{bloc[i]}"
+            )
             for i, a in enumerate(actors)
         ],
         marker=marker,
         showlegend=False,
         selected={"marker": {"opacity": 1}},
         unselected={"marker": {"opacity": 1}},
-    )  # fmt: skip
+    )

@@ -27,26 +27,44 @@ def trial_history(
         filled = state == "complete"
         colour = colours.lines[(0, 6, 4)[i]]
         figure.add_scatter(
-            x=[t["number"] + 1 for t in some], y=[t["value"] for t in some], mode="markers", name=WORDS[state],
-            marker={"size": 9, "color": colour if filled else fade(colour, 0.35), "symbol": "circle" if filled else "x" if state == "pruned" else "circle-open"},
+            x=[t["number"] + 1 for t in some],
+            y=[t["value"] for t in some],
+            mode="markers",
+            name=WORDS[state],
+            marker={
+                "size": 9,
+                "color": colour if filled else fade(colour, 0.35),
+                "symbol": "circle" if filled else "x" if state == "pruned" else "circle-open",
+            },
             text=[settings_text(t["params"]) for t in some],
             hovertemplate="<b>trial %{x}</b>: %{y:.5g}<br>%{text}<extra></extra>",
-        )  # fmt: skip
+        )
     whole = [t for t in trials if t["state"] == "complete"]
     if whole:
         best = np.minimum.accumulate([t["value"] for t in whole])
         figure.add_scatter(
-            x=[t["number"] + 1 for t in whole], y=best, mode="lines", name="best so far", hoverinfo="skip",
+            x=[t["number"] + 1 for t in whole],
+            y=best,
+            mode="lines",
+            name="best so far",
+            hoverinfo="skip",
             line={"shape": "hv", "width": 2, "color": colours.lines[1]},
-        )  # fmt: skip
+        )
     else:
         figure.add_annotation(text="waiting for the first whole trial", showarrow=False, font={"color": colours.faint})
     figure.update_xaxes(title="trial", range=[0.5, max(len(trials), 1) + 0.5], dtick=1 if len(trials) <= 12 else None)
-    figure.update_yaxes(title="validation loss", type="log" if whole else "linear", exponentformat="power", showticklabels=bool(whole))  # fmt: skip
+    figure.update_yaxes(
+        title="validation loss", type="log" if whole else "linear", exponentformat="power", showticklabels=bool(whole)
+    )
     finish(
-        figure, "Trials", subtitle="lower is better; validation periods", simulated=simulated, dark=dark,
-        height=height, margin=(64, 12, 66, 84),
-    )  # fmt: skip
+        figure,
+        "Trials",
+        subtitle="lower is better; validation periods",
+        simulated=simulated,
+        dark=dark,
+        height=height,
+        margin=(64, 12, 66, 84),
+    )
     return figure.update_layout(uirevision="trials")
 
 
@@ -56,7 +74,16 @@ def setting_importance(
     """What share of the difference between good and other trials each setting accounts for."""
     names = [setting_name(n) for n in importance]
     shares = [100 * float(s) for s in importance.values()]
-    return ranking(names, shares, "What mattered", unit="share of the difference, %", axis="setting", simulated=simulated, dark=dark, height=height)  # fmt: skip
+    return ranking(
+        names,
+        shares,
+        "What mattered",
+        unit="share of the difference, %",
+        axis="setting",
+        simulated=simulated,
+        dark=dark,
+        height=height,
+    )
 
 
 def setting_name(name: str) -> str:
@@ -68,4 +95,6 @@ def setting_name(name: str) -> str:
 
 
 def settings_text(params: Mapping[str, Any]) -> str:
-    return "<br>".join(f"{setting_name(n)}: {plain(f'{v:.4g}' if isinstance(v, float) else str(v))}" for n, v in params.items())  # fmt: skip
+    return "<br>".join(
+        f"{setting_name(n)}: {plain(f'{v:.4g}' if isinstance(v, float) else str(v))}" for n, v in params.items()
+    )

@@ -23,7 +23,13 @@ def make(action: str) -> tuple[str, object, object]:
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("names", nargs="+", metavar="RUN")
         if action != "resume":
-            parser.add_argument("--wait", type=float, default=60.0, metavar="SECONDS", help="how long to wait for it to be done (default: 60; 0 returns at once)")  # fmt: skip
+            parser.add_argument(
+                "--wait",
+                type=float,
+                default=60.0,
+                metavar="SECONDS",
+                help="how long to wait for it to be done (default: 60; 0 returns at once)",
+            )
         add_store(parser)
         parser.add_argument("--json", action="store_true", help="for machines")
 

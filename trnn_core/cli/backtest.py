@@ -37,7 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run", dest="owner", metavar="RUN", help="a trained run instead: on its data, and added to it for its report"
     )
-    parser.add_argument("--models", default=DEFAULT, help=f"comma-separated; known: {', '.join(names())}; with --run also {RUN_NETWORK}, its own")  # fmt: skip
+    parser.add_argument(
+        "--models",
+        default=DEFAULT,
+        help=f"comma-separated; known: {', '.join(names())}; with --run also {RUN_NETWORK}, its own",
+    )
     parser.add_argument("--out", help="where the tidy table goes (.csv); its companions go beside it")
     parser.add_argument("--test", type=float, default=0.1, help="share of the periods that is forecast (0.1)")
     parser.add_argument("--min-origins", type=int, default=MIN_ORIGINS, help=f"but at least this many ({MIN_ORIGINS})")

@@ -28,7 +28,11 @@ def run(args: argparse.Namespace) -> int:
         NOT_CAUSE,
     ]
     about = {
-        "run": found.run_id, "simulated": series.source.simulated, "value": answer.value, "usual": answer.usual_value, "gap": answer.gap,
+        "run": found.run_id,
+        "simulated": series.source.simulated,
+        "value": answer.value,
+        "usual": answer.usual_value,
+        "gap": answer.gap,
         "complete": answer.complete,
-    }  # fmt: skip
+    }
     return tell(args, sentences, table, about)

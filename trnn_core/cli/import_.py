@@ -94,7 +94,8 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(summary(series.source.report)) if "rows_read" in series.source.report else series.source.title)
     t, n, _, k = series.shape
     print(
-        f"{out}: {t} {series.period}s from {facts['first']}, {n} actors, {k} actions, fingerprint {series.fingerprint[:12]}."
+        f"{out}: {t} {series.period}s from {facts['first']}, {n} actors, {k} actions, fingerprint"
+        f" {series.fingerprint[:12]}."
     )
     return 0
 
@@ -120,8 +121,23 @@ class _Bar:
 def _options(args: argparse.Namespace) -> ImportOptions:
     fields: dict[str, Any] = {
         k: getattr(args, k)
-        for k in ("period", "week_start", "value", "diagonal", "keep_partial", "gaps", "scheme", "sheet", "encoding", "start", "labels", "title", "licence", "threads")
-    }  # fmt: skip
+        for k in (
+            "period",
+            "week_start",
+            "value",
+            "diagonal",
+            "keep_partial",
+            "gaps",
+            "scheme",
+            "sheet",
+            "encoding",
+            "start",
+            "labels",
+            "title",
+            "licence",
+            "threads",
+        )
+    }
     if args.own_names:
         fields["countries"] = False
     if args.corrections:

@@ -33,9 +33,11 @@ def run(context: TaskContext) -> None:
     context.progress(0.0, "Opening the files")
     try:
         series = read_series(
-            [Path(f) for f in context.arguments["files"]], format=context.arguments["format"],
-            options=ImportOptions(**context.arguments["options"]), progress=progress,
-        )  # fmt: skip
+            [Path(f) for f in context.arguments["files"]],
+            format=context.arguments["format"],
+            options=ImportOptions(**context.arguments["options"]),
+            progress=progress,
+        )
     except _Stopped:
         return
     if context.stopping():
@@ -53,7 +55,12 @@ def arguments_of(files: list[Path], form: str, options: ImportOptions) -> dict[s
         stamps = [[f.stat().st_size, f.stat().st_mtime_ns] for f in files]
     except OSError as e:
         raise TRNNError(f"{e.filename}: the file is not there any more; choose it again.") from e
-    return {"files": [str(f) for f in files], "format": form, "stamps": stamps, "options": options.model_dump(mode="json", exclude_defaults=True)}  # fmt: skip
+    return {
+        "files": [str(f) for f in files],
+        "format": form,
+        "stamps": stamps,
+        "options": options.model_dump(mode="json", exclude_defaults=True),
+    }
 
 
 def series_of(content: bytes) -> RelationalSeries:

@@ -13,7 +13,9 @@ HELP = "say how a push to one relation spreads over the following periods"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_question(parser, cell=True)
-    parser.add_argument("--size", type=float, help="events added to one period (default: an unusual one, two usual variations)")  # fmt: skip
+    parser.add_argument(
+        "--size", type=float, help="events added to one period (default: an unusual one, two usual variations)"
+    )
     parser.add_argument("--horizon", type=int, default=8, help="periods ahead (default: 8)")
 
 
@@ -26,11 +28,17 @@ def run(args: argparse.Namespace) -> int:
     answer = impulse_response(view, cell, args.size or typical_size(view, cell), args.horizon)
     rows = [
         {
-            "source": series.actors[i], "target": series.actors[j], "action": series.actions[k], "ahead": h + 1,
-            "answer": float(answer.mean[h, i, j, k]), "lower": float(answer.lower[h, i, j, k]), "upper": float(answer.upper[h, i, j, k]),
+            "source": series.actors[i],
+            "target": series.actors[j],
+            "action": series.actions[k],
+            "ahead": h + 1,
+            "answer": float(answer.mean[h, i, j, k]),
+            "lower": float(answer.lower[h, i, j, k]),
+            "upper": float(answer.upper[h, i, j, k]),
         }
-        for i, j, k in answer.strongest(20) for h in range(len(answer.mean))
-    ]  # fmt: skip
+        for i, j, k in answer.strongest(20)
+        for h in range(len(answer.mean))
+    ]
     sentences = [say_impulse(answer, series.actors, series.actions, series.period), NOT_CAUSE]
     about = {"run": found.run_id, "simulated": series.source.simulated, "size": answer.size}
     return tell(args, sentences, pd.DataFrame(rows), about, n=5 * args.horizon)

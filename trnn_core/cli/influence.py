@@ -11,8 +11,20 @@ HELP = "say whose acts move whose, with standard errors and Hoff's regression be
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_question(parser)
-    parser.add_argument("--part", choices=["sender", "receiver", "action"], default="sender", help="influence in sending, in receiving, or between actions (default: sender)")  # fmt: skip
-    parser.add_argument("--retrain", action="store_true", help="check by training three more networks, each without another third of the weeks; takes three times the training")  # fmt: skip
+    parser.add_argument(
+        "--part",
+        choices=["sender", "receiver", "action"],
+        default="sender",
+        help="influence in sending, in receiving, or between actions (default: sender)",
+    )
+    parser.add_argument(
+        "--retrain",
+        action="store_true",
+        help=(
+            "check by training three more networks, each without another third of the weeks; takes three times the"
+            " training"
+        ),
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,7 +47,14 @@ def run(args: argparse.Namespace) -> int:
         NOT_CAUSE,
     ]
     about = {
-        "run": found.run_id, "simulated": view.series.source.simulated, "part": args.part, "method": answer.jacobian.method, "stability": answer.stability,
-        "agreement": agreement, "solid": n_solid, "retrained": answer.retrained, "between": between if answer.retrained else None,
-    }  # fmt: skip
+        "run": found.run_id,
+        "simulated": view.series.source.simulated,
+        "part": args.part,
+        "method": answer.jacobian.method,
+        "stability": answer.stability,
+        "agreement": agreement,
+        "solid": n_solid,
+        "retrained": answer.retrained,
+        "between": between if answer.retrained else None,
+    }
     return tell(args, sentences, table, about)

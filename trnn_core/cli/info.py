@@ -65,9 +65,15 @@ def lines(facts: dict[str, Any]) -> list[str]:
     return [
         f"{facts['title']}{'  [SIMULATED]' if facts['simulated'] else ''}",
         f"  {facts['periods']} {facts['period']}s, {facts['first']} to {facts['last']}",
-        f"  {len(facts['actors'])} actors: {', '.join(facts['actors'][:8])}{', ...' if len(facts['actors']) > 8 else ''}",
+        (
+            f"  {len(facts['actors'])} actors:"
+            f" {', '.join(facts['actors'][:8])}{', ...' if len(facts['actors']) > 8 else ''}"
+        ),
         f"  {len(facts['actions'])} actions: " + ", ".join(f"{a} ({_number(n)})" for a, n in facts["totals"].items()),
-        f"  {facts['kind']}s, total {_number(facts['total'])}{zeros}; {percent(facts['share_missing'], 1)} missing; diagonal {'kept' if facts['diagonal'] else 'left out'}",
+        (
+            f"  {facts['kind']}s, total {_number(facts['total'])}{zeros}; {percent(facts['share_missing'], 1)} missing;"
+            f" diagonal {'kept' if facts['diagonal'] else 'left out'}"
+        ),
         "  most active: " + ", ".join(f"{a} ({_number(n)})" for a, n in facts["most_active"].items()),
         f"  fingerprint {facts['fingerprint']}",
         *([f"  licence: {facts['licence']}"] if facts["licence"] else []),

@@ -26,7 +26,11 @@ class ProgressBar:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Started):
-            print(f"{event.n_parameters:,} parameters, {event.n_windows:,} windows; loss: {event.loss_scale}", file=self.out, flush=True)  # fmt: skip
+            print(
+                f"{event.n_parameters:,} parameters, {event.n_windows:,} windows; loss: {event.loss_scale}",
+                file=self.out,
+                flush=True,
+            )
             self.epochs = event.epochs
         elif isinstance(event, StepDone):
             self.n_windows += event.n_windows
@@ -50,7 +54,10 @@ class ProgressBar:
         self.drawn_at = time.monotonic()
         full = round(WIDTH * share)
         speed = self.n_windows / max(self.drawn_at - self.begun, 1e-9)
-        line = f"[{'#' * full}{'.' * (WIDTH - full)}] epoch {epoch}/{self.epochs}  {self.epoch_words}  {speed:,.0f} windows/s"
+        line = (
+            f"[{'#' * full}{'.' * (WIDTH - full)}] epoch {epoch}/{self.epochs}  {self.epoch_words}  {speed:,.0f}"
+            " windows/s"
+        )
         width = shutil.get_terminal_size().columns - 1
         print(f"\r{line[:width].ljust(width)}", end="", file=self.out, flush=True)
 

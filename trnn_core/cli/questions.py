@@ -52,7 +52,9 @@ def position(text: str, names: tuple[str, ...], what: str) -> int:
     for i, name in enumerate(names):
         if name.casefold() == text.strip().casefold():
             return i
-    raise TRNNError(f"The {what} must be one of the run's {len(names)} ({', '.join(names[:4])}, ...). Got {text!r} instead.")  # fmt: skip
+    raise TRNNError(
+        f"The {what} must be one of the run's {len(names)} ({', '.join(names[:4])}, ...). Got {text!r} instead."
+    )
 
 
 def tell(

@@ -27,14 +27,23 @@ def _html(m: Material, sections: Sequence[str] | None, progress: Progress) -> by
 
 
 FORMS: dict[str, Callable[[Material, Sequence[str] | None, Progress], bytes]] = {
-    ".html": _html, ".htm": _html, ".pdf": pdf_report, ".pptx": slides,
-}  # fmt: skip
+    ".html": _html,
+    ".htm": _html,
+    ".pdf": pdf_report,
+    ".pptx": slides,
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="RUN")
-    parser.add_argument("--out", metavar="R.html", required=True, help="the file to write; its ending chooses .html, .pdf or .pptx")  # fmt: skip
-    parser.add_argument("--sections", metavar="A,B,C", help=f"only these, and limits and source always (default: all): {', '.join(SECTIONS)}")  # fmt: skip
+    parser.add_argument(
+        "--out", metavar="R.html", required=True, help="the file to write; its ending chooses .html, .pdf or .pptx"
+    )
+    parser.add_argument(
+        "--sections",
+        metavar="A,B,C",
+        help=f"only these, and limits and source always (default: all): {', '.join(SECTIONS)}",
+    )
     add_store(parser)
     parser.add_argument("--json", action="store_true", help="for machines")
 
@@ -60,6 +69,11 @@ def teller(quiet: bool) -> Progress:
     def tell(done: int, total: int, what: str) -> None:
         if not quiet:
             words = f"[{done}/{total}] {what}"
-            print(f"\r{words:<70}" if live else words, end="" if live and done < total else "\n", file=sys.stderr, flush=True)  # fmt: skip
+            print(
+                f"\r{words:<70}" if live else words,
+                end="" if live and done < total else "\n",
+                file=sys.stderr,
+                flush=True,
+            )
 
     return tell

@@ -59,7 +59,17 @@ def run(args: argparse.Namespace) -> int:
 def row_of(found: Run) -> dict[str, Any]:
     """A run in one line; a damaged one says so instead of failing the list."""
     status = found.status()
-    row: dict[str, Any] = {"run": found.run_id, "name": found.name, "state": status.state, "epoch": f"{status.epoch}/{status.epochs}", "best_val_loss": status.best_val_loss, "skill": None, "time": clock(status.seconds), "data": "", "tags": ",".join(found.tags)}  # fmt: skip
+    row: dict[str, Any] = {
+        "run": found.run_id,
+        "name": found.name,
+        "state": status.state,
+        "epoch": f"{status.epoch}/{status.epochs}",
+        "best_val_loss": status.best_val_loss,
+        "skill": None,
+        "time": clock(status.seconds),
+        "data": "",
+        "tags": ",".join(found.tags),
+    }
     try:
         row["data"] = found.config["data"]["title"]
         row["skill"] = ((found.summary() or {}).get("test") or {}).get("skill")

@@ -40,7 +40,9 @@ def run(args: argparse.Namespace) -> int:
         raise TRNNError(f"The kind of task must be one of {', '.join(TASKS)}. Got {args.kind!r} instead.")
     module, idle = TASKS[args.kind]
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
-    process = TaskProcess(RunStore(args.runs), args.kind, lambda: load(module), idle if args.idle_exit is None else args.idle_exit)  # fmt: skip
+    process = TaskProcess(
+        RunStore(args.runs), args.kind, lambda: load(module), idle if args.idle_exit is None else args.idle_exit
+    )
     shorten_log(process.folder / "log.txt")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: process.end())

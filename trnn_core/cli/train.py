@@ -31,10 +31,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="X.npz", help="the series to learn from")
     parser.add_argument("--preset", default=None, help=f"settings to begin with (default: recommended). {presets}")
     parser.add_argument("--recipe", metavar="FILE", help="settings from a recipe file (.toml or .json)")
-    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], dest="settings", help="change a setting, e.g. --set train.epochs=50 --set model.hidden_shape=14,14,4")  # fmt: skip
+    parser.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        dest="settings",
+        help="change a setting, e.g. --set train.epochs=50 --set model.hidden_shape=14,14,4",
+    )
     parser.add_argument("--resume", metavar="RUN", help="go on with a run exactly where it was left")
     parser.add_argument("--queue", action="store_true", help="hand the run to the worker and return at once")
-    parser.add_argument("--seeds", type=int, metavar="N", help="train the recipe N times, from its seed and the ones after, side by side")  # fmt: skip
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        metavar="N",
+        help="train the recipe N times, from its seed and the ones after, side by side",
+    )
     parser.add_argument("--workers", type=int, help="processes for --seeds (as many as processors)")
     parser.add_argument(
         "--cluster", help="address of a Dask scheduler for --seeds; its workers must see the folder of runs"
@@ -105,13 +117,20 @@ def _asked(args: argparse.Namespace) -> tuple[Recipe, RelationalSeries]:
     series = read_series(args.data)
     expected = recipe.data.fingerprint
     if expected and expected != series.fingerprint:
-        print(f"Note: the recipe was made on other data ({expected[:12]}...) than {args.data} ({series.fingerprint[:12]}...).", file=sys.stderr)  # fmt: skip
+        print(
+            f"Note: the recipe was made on other data ({expected[:12]}...) than {args.data}"
+            f" ({series.fingerprint[:12]}...).",
+            file=sys.stderr,
+        )
     return changed(recipe, args.settings).changed(**{"data.path": str(args.data)}), series
 
 
 def _run_seeds(store: RunStore, args: argparse.Namespace) -> int:
     if args.queue or args.resume or args.run_id or not args.data or (args.preset and args.recipe):
-        raise TRNNError("--seeds makes new runs here and now: give --data and either --preset or --recipe, and leave out --queue, --resume and --run-id.")  # fmt: skip
+        raise TRNNError(
+            "--seeds makes new runs here and now: give --data and either --preset or --recipe, and leave out --queue,"
+            " --resume and --run-id."
+        )
     from trnn_core.training.ensembles import make_seeds, spread, train_seeds
     from trnn_core.training.executors import open_executor
 
@@ -119,12 +138,17 @@ def _run_seeds(store: RunStore, args: argparse.Namespace) -> int:
     name = args.name or f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     runs = make_seeds(store, recipe, series, args.seeds, name, args.tag)
     with open_executor(args.cluster, workers=args.workers) as executor:
-        results = train_seeds(store, runs, executor, lambda n, r: print(f"{n}/{len(runs)} {r['run_id']}: {r['state']}", file=sys.stderr))  # fmt: skip
+        results = train_seeds(
+            store, runs, executor, lambda n, r: print(f"{n}/{len(runs)} {r['run_id']}: {r['state']}", file=sys.stderr)
+        )
     found = spread(results)
     if args.json:
         print(json.dumps({"runs": results, "spread": found}, indent=1))
     else:
-        print(f"{len(runs)} seeds, mean and standard deviation: " + ", ".join(f"{k} {m:.5g} ± {s:.2g}" for k, (m, s) in found.items()))  # fmt: skip
+        print(
+            f"{len(runs)} seeds, mean and standard deviation: "
+            + ", ".join(f"{k} {m:.5g} ± {s:.2g}" for k, (m, s) in found.items())
+        )
     return 0 if all(r["state"] in ("finished", "stopped") for r in results) else 1
 
 
@@ -194,13 +218,22 @@ def _last_words(found: Run, status: Status) -> str:
     words = [f"{status.state.capitalize()}: {status.message}"]
     summary = found.summary() or {}
     if test := summary.get("test"):
-        words.append(f"On {test['n_origins']} unseen periods: mean squared error {test['mse']:.5f} on the {test['scale']} scale, persistence {test['mse_persistence']:.5f}, skill {percent(test['skill'], 1, signed=True)}.")  # fmt: skip
+        words.append(
+            f"On {test['n_origins']} unseen periods: mean squared error {test['mse']:.5f} on the {test['scale']} scale,"
+            f" persistence {test['mse_persistence']:.5f}, skill {percent(test['skill'], 1, signed=True)}."
+        )
     return "\n".join(words)
 
 
 def _tell(args: argparse.Namespace, found: Run, status: Status, words: str) -> None:
     if args.json:
-        result = {"run_id": found.run_id, "folder": str(found.folder), "status": status.__dict__, "summary": found.summary(), "history": found.history()}  # fmt: skip
+        result = {
+            "run_id": found.run_id,
+            "folder": str(found.folder),
+            "status": status.__dict__,
+            "summary": found.summary(),
+            "history": found.history(),
+        }
         print(json.dumps(result, indent=1))
     else:
         print(words)

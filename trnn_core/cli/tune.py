@@ -24,15 +24,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--study", default="search", help="name of the search; the same name goes on with it (search)")
     parser.add_argument("--preset", default=None, help="settings to begin with (default: quick)")
     parser.add_argument("--recipe", metavar="FILE", help="settings to begin with, from a recipe file")
-    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], dest="settings", help="change a setting that is not searched, e.g. --set train.epochs=20")  # fmt: skip
-    parser.add_argument("--search", metavar="NAME=RANGE", action="append", default=[], help="what to search, e.g. data.window=4:12 train.learning_rate=0.001:0.03:log model.cell='gru|lstm'; none given searches what is usual")  # fmt: skip
+    parser.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        dest="settings",
+        help="change a setting that is not searched, e.g. --set train.epochs=20",
+    )
+    parser.add_argument(
+        "--search",
+        metavar="NAME=RANGE",
+        action="append",
+        default=[],
+        help=(
+            "what to search, e.g. data.window=4:12 train.learning_rate=0.001:0.03:log model.cell='gru|lstm'; none given"
+            " searches what is usual"
+        ),
+    )
     parser.add_argument("--trials", type=int, default=24, help="trainings to try (24)")
     parser.add_argument("--batch", type=int, default=6, help="trials chosen at once, side by side at most (6)")
-    parser.add_argument("--pruner", choices=("median", "hyperband", "none"), default="median", help="how hopeless trials are ended early (median)")  # fmt: skip
+    parser.add_argument(
+        "--pruner",
+        choices=("median", "hyperband", "none"),
+        default="median",
+        help="how hopeless trials are ended early (median)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="start of the search's random numbers (0)")
     parser.add_argument("--workers", type=int, help="processes (as many as processors)")
     parser.add_argument("--cluster", help="address of a Dask scheduler to work on (default: TRNN_CLUSTER, else here)")
-    parser.add_argument("--storage", help="PostgreSQL address that several machines share (default: TRNN_STUDIES, else a file)")  # fmt: skip
+    parser.add_argument(
+        "--storage", help="PostgreSQL address that several machines share (default: TRNN_STUDIES, else a file)"
+    )
     parser.add_argument("--out", metavar="FILE", help="where the recipe goes too (.toml or .json)")
     add_store(parser)
     parser.add_argument("--json", action="store_true", help="for machines")
@@ -47,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
     recipe = changed(recipe, args.settings)
     series = read_series(args.data)
     space = parse_space(args.search) or default_space(recipe, series)
-    config = TuneConfig(recipe=recipe, space=space, trials=args.trials, batch=args.batch, pruner=args.pruner, seed=args.seed)  # fmt: skip
+    config = TuneConfig(
+        recipe=recipe, space=space, trials=args.trials, batch=args.batch, pruner=args.pruner, seed=args.seed
+    )
     folder = study_folder(RunStore(args.runs), args.study)
     config.ranges()
     from trnn_core.training.tuning import tune
@@ -67,7 +92,10 @@ def _say(done: float, message: str) -> None:
 def _words(found: dict, folder: Path, out: str | None) -> str:
     trials = found["trials"]
     ended = sum(t["state"] == "pruned" for t in trials)
-    lines = [f"{len(trials)} trials, {ended} of them ended early; judged on the validation periods, the test was not touched."]  # fmt: skip
+    lines = [
+        f"{len(trials)} trials, {ended} of them ended early; judged on the validation periods, the test was not"
+        " touched."
+    ]
     if found["best"] is None:
         return "\n".join([*lines, "No trial came to its end; try a smaller learning rate, or more trials."])
     first = next((t for t in trials if t["number"] == 0 and t["value"] is not None), None)

@@ -24,7 +24,21 @@ def run(args: argparse.Namespace) -> int:
     rows = []
     for t in answer.surprise.argsort()[::-1]:
         first = moved(answer, int(t), series.actors, series.actions).iloc[0]
-        what = f"{first['source']} → {first['target']}, {first['action']}: {first['observed']:.3g}, expected {first['expected']:.3g}"  # fmt: skip
-        rows.append({"date": answer.dates[t], "surprise": float(answer.surprise[t]), "learnt": bool(answer.learnt[t]), "furthest": what})  # fmt: skip
-    about = {"run": found.run_id, "simulated": series.source.simulated, "flagged": [answer.dates[t] for t in answer.flagged]}  # fmt: skip
+        what = (
+            f"{first['source']} → {first['target']}, {first['action']}: {first['observed']:.3g}, expected"
+            f" {first['expected']:.3g}"
+        )
+        rows.append(
+            {
+                "date": answer.dates[t],
+                "surprise": float(answer.surprise[t]),
+                "learnt": bool(answer.learnt[t]),
+                "furthest": what,
+            }
+        )
+    about = {
+        "run": found.run_id,
+        "simulated": series.source.simulated,
+        "flagged": [answer.dates[t] for t in answer.flagged],
+    }
     return tell(args, [say_unusual(answer, series.period)], pd.DataFrame(rows), about)

@@ -49,7 +49,15 @@ def _detach(args: argparse.Namespace) -> int:
     command += ["--limit", str(args.limit)] if args.limit else []
     command += ["--idle-exit", str(args.idle_exit)] if args.idle_exit else []
     with (folder / "log.txt").open("ab") as output:
-        process = subprocess.Popen(command, cwd=code_root(), env=plain_environment(), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)  # fmt: skip
+        process = subprocess.Popen(
+            command,
+            cwd=code_root(),
+            env=plain_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if is_locked(folder / "lock"):

@@ -1,4 +1,5 @@
-"""Events summed into cells (period, source, target, action), batch by batch, in memory that grows only with what is distinct."""
+"""Events summed into cells (period, source, target, action), batch by batch, in memory that grows only with what is
+distinct."""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ class Labels:
             return known
         if len(self.numbers) >= self.limit:
             raise TRNNError(
-                f"{example.file}, line {example.line}: there may be at most {self.limit:,} different {self.what}s. {label[:60]!r} is one more; is it the right column?"
+                f"{example.file}, line {example.line}: there may be at most {self.limit:,} different {self.what}s."
+                f" {label[:60]!r} is one more; is it the right column?"
             )
         self.numbers[label] = len(self.numbers)
         self.first.append(example)

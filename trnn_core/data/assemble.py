@@ -153,7 +153,8 @@ def _choose_actors(
     if len(chosen) < 2:
         found = ", ".join(labels[:5])
         raise TRNNError(
-            f"{reading.files[0][0]}: a relation needs at least two actors that act towards each other. Found {len(labels)} ({found})."
+            f"{reading.files[0][0]}: a relation needs at least two actors that act towards each other. Found"
+            f" {len(labels)} ({found})."
         )
     return chosen
 
@@ -223,15 +224,23 @@ def check_cells(shape: tuple[int, int, int, int], counted: int, max_cells: int) 
         n *= int(size)
     if n > max_cells or n > max(_ALWAYS_FINE, _PER_CELL * counted):
         raise TRNNError(
-            f"The tensor may have at most {min(max_cells, max(_ALWAYS_FINE, _PER_CELL * counted)):,} cells for {counted:,} counted ones. "
-            f"{shape[0]} periods, {shape[1]} by {shape[2]} actors and {shape[3]} actions make {n:,}; take fewer actors or longer periods."
+            f"The tensor may have at most {min(max_cells, max(_ALWAYS_FINE, _PER_CELL * counted)):,} cells for"
+            f" {counted:,} counted ones. {shape[0]} periods, {shape[1]} by {shape[2]} actors and {shape[3]} actions"
+            f" make {n:,}; take fewer actors or longer periods."
         )
 
 
 def _dense(
-    cells: Cells, keep: np.ndarray, source: np.ndarray, target: np.ndarray, size: tuple[int, int], first: int,
-    aggregator: Aggregator, reading: Reading, options: ImportOptions,
-) -> np.ndarray:  # fmt: skip
+    cells: Cells,
+    keep: np.ndarray,
+    source: np.ndarray,
+    target: np.ndarray,
+    size: tuple[int, int],
+    first: int,
+    aggregator: Aggregator,
+    reading: Reading,
+    options: ImportOptions,
+) -> np.ndarray:
     n_periods, n_actors = size
     order = _action_order(aggregator, reading)
     number = {a: k for k, a in enumerate(order)}
@@ -282,9 +291,15 @@ def _used_options(options: ImportOptions, aggregator: Aggregator) -> dict[str, A
 
 
 def _series(
-    values: np.ndarray, first: int, last: int, actors: list[str], aggregator: Aggregator, reading: Reading,
-    options: ImportOptions, report: dict[str, Any],
-) -> RelationalSeries:  # fmt: skip
+    values: np.ndarray,
+    first: int,
+    last: int,
+    actors: list[str],
+    aggregator: Aggregator,
+    reading: Reading,
+    options: ImportOptions,
+    report: dict[str, Any],
+) -> RelationalSeries:
     files = [name for name, _ in reading.files]
     title = options.title or (files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more")
     provenance = Provenance(

@@ -12,11 +12,27 @@ QUAD_BY_NUMBER = {  # as GDELT and POLECAT number them
     "4": MATERIAL_CONFLICT,
 }
 _ROOT_NAMES = (
-    "make public statement", "appeal", "express intent to cooperate", "consult", "engage in diplomatic cooperation",
-    "engage in material cooperation", "provide aid", "yield", "investigate", "demand", "disapprove", "reject",
-    "threaten", "protest", "exhibit force posture", "reduce relations", "coerce", "assault", "fight",
+    "make public statement",
+    "appeal",
+    "express intent to cooperate",
+    "consult",
+    "engage in diplomatic cooperation",
+    "engage in material cooperation",
+    "provide aid",
+    "yield",
+    "investigate",
+    "demand",
+    "disapprove",
+    "reject",
+    "threaten",
+    "protest",
+    "exhibit force posture",
+    "reduce relations",
+    "coerce",
+    "assault",
+    "fight",
     "use unconventional mass violence",
-)  # fmt: skip
+)
 ROOTS = {f"{n:02}": f"{n:02} {name}" for n, name in enumerate(_ROOT_NAMES, 1)}
 
 

@@ -82,8 +82,8 @@ def parse_slice(text: str) -> Slice:
         amount = float("nan")
     if base not in BASES or time not in TIMES or not _amount_fits(time, amount):
         raise TRNNError(
-            f"An input slice must be one of {', '.join(BASES)}, alone or with '@lag:n', '@mean:n' (n whole, 1 or more), "
-            f"'@ewma:a' or '@level:a' (0 < a <= 1). Got {text!r} instead."
+            f"An input slice must be one of {', '.join(BASES)}, alone or with '@lag:n', '@mean:n' (n whole, 1 or more),"
+            f" '@ewma:a' or '@level:a' (0 < a <= 1). Got {text!r} instead."
         )
     return Slice(base, time, amount)
 

@@ -19,10 +19,10 @@ class ImportOptions(BaseModel):
 
     >>> ImportOptions(actors="USA, China").actors
     ('USA', 'China')
-    >>> ImportOptions(period="fortnight")
+    >>> ImportOptions(period="fortnight")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    trnn_core.errors.TRNNError: Import option 'period' must be one the importer knows. Got 'fortnight' instead (input should be 'day', 'week', 'month' or 'year').
+    trnn_core.errors.TRNNError: Import option 'period' must be one the importer knows. Got 'fortnight' instead (...).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

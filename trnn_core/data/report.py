@@ -67,8 +67,11 @@ def _gaps(rows: np.ndarray, starts: np.ndarray) -> list[dict[str, Any]]:
 def summary(report: Mapping[str, Any]) -> list[str]:
     """The report in sentences, for the command line and the page."""
     out = [
-        f"{report['rows_read']:,} rows read from {len(report['files'])} {report['format']} file{'s' if len(report['files']) != 1 else ''}, "
-        f"{report['first_date']} to {report['last_date']}; {report['rows_used']:,} used.",
+        (
+            f"{report['rows_read']:,} rows read from {len(report['files'])} {report['format']}"
+            f" file{'s' if len(report['files']) != 1 else ''}, {report['first_date']} to {report['last_date']};"
+            f" {report['rows_used']:,} used."
+        ),
         f"Values: {report['values']}.",
     ]
     if report["extra_dyads"]:
@@ -79,21 +82,25 @@ def summary(report: Mapping[str, Any]) -> list[str]:
         out.append(f"{d['rows']:,} rows dropped: {d['reason']}{_first(d['example'])}.")
     for p in report["partial_periods"]:
         out.append(
-            f"The {report['period']} of {p['period']} is covered on {p['days']} of {p['of']} days: {'dropped' if p['dropped'] else 'kept'}."
+            f"The {report['period']} of {p['period']} is covered on {p['days']} of {p['of']} days:"
+            f" {'dropped' if p['dropped'] else 'kept'}."
         )
     if report["n_gaps"]:
         out.append(
-            f"{report['n_gaps']:,} {report['period']}s without any row, {_gap_text(report)}; first: {_run(report['gaps'][0])}."
+            f"{report['n_gaps']:,} {report['period']}s without any row, {_gap_text(report)}; first:"
+            f" {_run(report['gaps'][0])}."
         )
     if report["n_thin"]:
         thin = report["thin_periods"][0]
         out.append(
-            f"{report['n_thin']:,} thin {report['period']}s (under {percent(THIN_SHARE)} of the usual rows); first: {thin['period']} with {thin['rows']:,}."
+            f"{report['n_thin']:,} thin {report['period']}s (under {percent(THIN_SHARE)} of the usual rows); first:"
+            f" {thin['period']} with {thin['rows']:,}."
         )
     for u in report["unrecognised"][:10]:
         hint = f"; perhaps {', '.join(u['suggestions'])}" if u["suggestions"] else ""
         out.append(
-            f"Actor not recognised, kept under its own name: {u['name']!r} ({u['file']}, line {u['line']}; {u['reason']}{hint})."
+            f"Actor not recognised, kept under its own name: {u['name']!r} ({u['file']}, line {u['line']};"
+            f" {u['reason']}{hint})."
         )
     if len(report["unrecognised"]) > 10:
         out.append(f"... and {len(report['unrecognised']) - 10} more actors not recognised.")

@@ -85,8 +85,8 @@ class RelationalSeries:
         if not np.isfinite(values[observed]).all():
             t, i, j, k = np.argwhere(observed & ~np.isfinite(values))[0]
             raise TRNNError(
-                f"Observed values must be finite. Got {values[t, i, j, k]} for {actors[i]} to {actors[j]}, {actions[k]}, {dates[t]}; "
-                "mark the cell as not observed or correct it."
+                f"Observed values must be finite. Got {values[t, i, j, k]} for {actors[i]} to {actors[j]},"
+                f" {actions[k]}, {dates[t]}; mark the cell as not observed or correct it."
             )
         for array in (values, dates, observed):
             array.flags.writeable = False
@@ -123,7 +123,8 @@ class RelationalSeries:
         if 365 <= days <= 366:
             return "year"
         raise TRNNError(
-            f"Dates must step by a day, a week, a month or a year. Got a usual step of {days} days instead; aggregate the series to one of these."
+            f"Dates must step by a day, a week, a month or a year. Got a usual step of {days} days instead; aggregate"
+            " the series to one of these."
         )
 
     def next_dates(self, n: int) -> np.ndarray:
@@ -191,7 +192,8 @@ def _check_shape(values: np.ndarray, dates: np.ndarray, actors: tuple[str, ...],
     expected = (len(dates), len(actors), len(actors), len(actions))
     if values.shape != expected:
         raise TRNNError(
-            f"Values must have the shape of their labels, {expected} for {len(dates)} dates, {len(actors)} actors and {len(actions)} actions. Got {values.shape} instead."
+            f"Values must have the shape of their labels, {expected} for {len(dates)} dates, {len(actors)} actors and"
+            f" {len(actions)} actions. Got {values.shape} instead."
         )
     if 0 in values.shape:
         raise TRNNError(f"A series must have at least one period, actor and action. Got shape {values.shape} instead.")
@@ -213,5 +215,6 @@ def _check_steps(dates: np.ndarray, period: Period) -> None:
     if len(wrong):
         i = wrong[0]
         raise TRNNError(
-            f"Periods must follow each other without a gap: after {dates[i]} a {period} later is {expected[i]}. Got {dates[i + 1]} instead; add the missing periods as not observed."
+            f"Periods must follow each other without a gap: after {dates[i]} a {period} later is {expected[i]}. Got"
+            f" {dates[i + 1]} instead; add the missing periods as not observed."
         )

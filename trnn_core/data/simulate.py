@@ -151,7 +151,8 @@ def _tucker(x: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.nd
 
 
 def _noise(n: int, k: int, d: Dynamics, rng: np.random.Generator) -> np.ndarray:
-    """Gamma noise of mean one, (N, N, K): a part of its own for each cell, a part common to both directions of a dyad."""
+    """Gamma noise of mean one, (N, N, K): a part of its own for each cell, a part common to both directions of a
+    dyad."""
     own = rng.gamma(d.noise_shape, 1 / d.noise_shape, size=(n, n, k))
     shared = rng.gamma(d.shared_shape, 1 / d.shared_shape, size=(n, n, 1))
     upper = np.triu(np.ones((n, n), dtype=bool), 1)[:, :, None]
@@ -192,5 +193,6 @@ def _check(seed: int, n_actors: int, n_periods: int, d: Dynamics) -> None:
         raise TRNNError(f"The response must be linear, saturating or threshold. Got {d.response!r} instead.")
     if not 0 <= d.strength <= 2 or not 0 <= d.meetings <= 1 or d.level <= 0:
         raise TRNNError(
-            f"The strength must be from 0 to 2, meetings a share and the level positive. Got {d.strength}, {d.meetings}, {d.level}."
+            f"The strength must be from 0 to 2, meetings a share and the level positive. Got {d.strength},"
+            f" {d.meetings}, {d.level}."
         )

@@ -1,7 +1,8 @@
 """Transforms between the counts or values of a series and the scale a network works on.
 
 Fitted on training periods only, applied to any period, invertible, and stored as plain arrays with the run.
-Each series (i, j, k) of the tensor has its own parameters; several transforms may follow each other: "log1p+standardise".
+Each series (i, j, k) of the tensor has its own parameters; several transforms may follow each other:
+"log1p+standardise".
 """
 
 from __future__ import annotations
@@ -100,7 +101,9 @@ def fit_transform(name: str, values: np.ndarray, observed: np.ndarray | None = N
     A series without spread in training keeps the scale 1, one without any observation the centre 0.
     """
     if np.ndim(values) < 2 or len(values) == 0:
-        raise TRNNError(f"A transform is fitted on at least one period of series. Got an array of shape {np.shape(values)}.")  # fmt: skip
+        raise TRNNError(
+            f"A transform is fitted on at least one period of series. Got an array of shape {np.shape(values)}."
+        )
     n_rows = max(1, BLOCK_CELLS * np.shape(values)[1] // np.size(values))
     if n_rows < np.shape(values)[1] and "normal scores" not in _step_names(name):
         return _fit_in_parts(name, values, observed, n_rows)
@@ -138,7 +141,8 @@ def _step_names(name: str) -> list[str]:
 def _log1p(x: np.ndarray, _: Parameters) -> np.ndarray:
     if np.nanmin(x, initial=0.0) <= -1:
         raise TRNNError(
-            f"The transform log1p needs values above -1. Got {np.nanmin(x):g}; use 'standardise', 'min-max' or 'normal scores'."
+            f"The transform log1p needs values above -1. Got {np.nanmin(x):g}; use 'standardise', 'min-max' or 'normal"
+            " scores'."
         )
     return np.log1p(x)
 

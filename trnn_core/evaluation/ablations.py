@@ -1,4 +1,5 @@
-"""The recommended model with one part taken away or changed: what each part is worth. Named `module:function` in a backtest.
+"""The recommended model with one part taken away or changed: what each part is worth. Named `module:function` in a
+backtest.
 
 Each function takes no arguments and gives an unfitted forecaster that is otherwise the recommended one.
 """
@@ -37,7 +38,9 @@ def one_pass() -> Recommended:
 ABLATIONS = {
     "without_network": "no network: the relational autoregression with its noise model, stated as the expected log1p",
     "single_member": "one network instead of three",
-    "without_relations": "no sender, receiver, world and common-partner inputs, neither in the networks nor in the linear model",
+    "without_relations": (
+        "no sender, receiver, world and common-partner inputs, neither in the networks nor in the linear model"
+    ),
     "without_course": "the recurrent cell sees the present period only",
     "one_pass": "one pass over the data instead of two",
 }

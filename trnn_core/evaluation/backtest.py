@@ -52,8 +52,8 @@ def backtest(
     cluster   the address of a Dask scheduler to use instead (by default that in TRNN_CLUSTER)
     store     a folder for finished parts: a backtest that was interrupted goes on where it stopped
     progress  called with (parts done, parts in all, what was finished)
-    each      called with a part and the number of its origins scored so far: after every origin where the work is done here,
-              part after part (without executor, workers or cluster), else when the part is done
+    each      called with a part and the number of its origins scored so far: after every origin where the work is
+              done here, part after part (without executor, workers or cluster), else when the part is done
     idle      called twice a second while others work; it may raise to end the backtest
     """
     protocol = protocol or Protocol()
@@ -140,8 +140,18 @@ def _collect(
 
 def part_name(series: RelationalSeries, task: Block) -> str:
     """All that determines a task's scores, as a file name."""
-    content = [_VERSION, series.fingerprint, series.source.kind, series.source.diagonal, task.model, task.options,
-               task.origins, task.horizon, task.diagonal, task.first_origin]  # fmt: skip
+    content = [
+        _VERSION,
+        series.fingerprint,
+        series.source.kind,
+        series.source.diagonal,
+        task.model,
+        task.options,
+        task.origins,
+        task.horizon,
+        task.diagonal,
+        task.first_origin,
+    ]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
     return f"{task.model.replace(':', '.')}-{digest[:24]}"
 
@@ -152,7 +162,8 @@ def _check_names(options: Mapping[str, dict[str, Any]]) -> None:
     for name in options:
         if name not in (RUN_NETWORK, *names()) and ":" not in name:
             raise TRNNError(
-                f"The model must be one of {', '.join(names())}, or a class of your own as module:Class. Got {name!r} instead."
+                f"The model must be one of {', '.join(names())}, or a class of your own as module:Class. Got {name!r}"
+                " instead."
             )
 
 

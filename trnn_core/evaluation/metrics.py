@@ -14,8 +14,16 @@ from trnn_core.models.forecast import Forecast
 
 # averaged over cells
 CELL_METRICS = (
-    "mse", "mae", "crps", "log_score", "coverage90", "width90", "mse_count", "mae_count", "crps_count",
-)  # fmt: skip
+    "mse",
+    "mae",
+    "crps",
+    "log_score",
+    "coverage90",
+    "width90",
+    "mse_count",
+    "mae_count",
+    "crps_count",
+)
 # of all cells at once
 SET_METRICS = ("auc", "precision20", "actual_mean", "actual_square")
 METRICS = CELL_METRICS + SET_METRICS

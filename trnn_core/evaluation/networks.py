@@ -1,4 +1,5 @@
-"""Networks trained by a recipe, as forecasters: the same two verbs as every baseline, so that one backtest scores all."""
+"""Networks trained by a recipe, as forecasters: the same two verbs as every baseline, so that one backtest scores
+all."""
 
 from __future__ import annotations
 
@@ -14,23 +15,26 @@ from trnn_core.training.trainer import Fitted, fit
 
 MIN_PERIODS = 40
 _PLAIN = {
-    "train.epochs": 40, "train.patience": 4, "train.learning_rate": 0.005, "train.clip_norm": 1.0,
+    "train.epochs": 40,
+    "train.patience": 4,
+    "train.learning_rate": 0.005,
+    "train.clip_norm": 1.0,
     "model.hidden_shape": (14, 14, 4),
-}  # fmt: skip
+}
 
 
 class RecipeForecaster:
     """A network trained as a recipe describes, of whatever kind.
 
-    It is trained on the series given to `fit`; the recipe's validation share at its end chooses the best epoch (and, for
-    tensorial networks, teaches the noise model); no test part is kept back.
+    It is trained on the series given to `fit`; the recipe's validation share at its end chooses the best epoch (and,
+    for tensorial networks, teaches the noise model); no test part is kept back.
     """
 
     def __init__(self, name: str, recipe: Recipe) -> None:
         if recipe.model.likelihood == "cross_entropy":
             raise TRNNError(
-                "A backtest scores counts or values. Got a network with the likelihood 'cross_entropy', which forecasts "
-                "probabilities; choose squared, poisson or negative_binomial."
+                "A backtest scores counts or values. Got a network with the likelihood 'cross_entropy', which forecasts"
+                " probabilities; choose squared, poisson or negative_binomial."
             )
         self.name, self.recipe = name, recipe.changed(**{"data.test": 0.0})
         self.fitted: Fitted | None = None

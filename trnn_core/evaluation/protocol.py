@@ -40,8 +40,9 @@ class Protocol:
         n_test = max(round(self.test * n_periods), self.min_origins)
         if n_test > n_periods // 2 or n_test < self.horizon:
             raise TRNNError(
-                f"A backtest of {n_test} origins and horizon {self.horizon} needs at least {max(2 * n_test, self.horizon)} "
-                f"periods. Got {n_periods} instead; ask for fewer origins or a shorter horizon."
+                f"A backtest of {n_test} origins and horizon {self.horizon} needs at least"
+                f" {max(2 * n_test, self.horizon)} periods. Got {n_periods} instead; ask for fewer origins or a shorter"
+                " horizon."
             )
         return range(n_periods - n_test - 1, n_periods - 1)
 

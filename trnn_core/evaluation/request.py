@@ -18,10 +18,24 @@ USUAL = ("persistence", "mean", "seasonal", "ewma", "nb_ewma", "ar", "relational
 
 # Seconds to fit and to score one origin, on one core, for 25 countries, 4 actions and 548 weeks; grow with the data.
 _COSTS = {
-    "persistence": 2, "mean": 3, "seasonal": 3, "ewma": 2, "nb_ewma": 3, "ar": 3, "relational_ar": 3, "mltr_additive": 3,
-    "mltr_bilinear": 4, "mltr_joint": 8, "mltr": 10, "vector_lstm": 45, "vector_gru": 45, "tlstm": 30, "tgru": 30,
-    "network": 30, "recommended": 150,
-}  # fmt: skip
+    "persistence": 2,
+    "mean": 3,
+    "seasonal": 3,
+    "ewma": 2,
+    "nb_ewma": 3,
+    "ar": 3,
+    "relational_ar": 3,
+    "mltr_additive": 3,
+    "mltr_bilinear": 4,
+    "mltr_joint": 8,
+    "mltr": 10,
+    "vector_lstm": 45,
+    "vector_gru": 45,
+    "tlstm": 30,
+    "tgru": 30,
+    "network": 30,
+    "recommended": 150,
+}
 _ORIGIN_SECONDS = 0.022
 _LEARN = 62  # periods that the networks need before the first origin
 _REFERENCE_CELLS, _REFERENCE_PERIODS = 25 * 25 * 4, 548
@@ -52,9 +66,13 @@ class BacktestRequest:
         """The data as the run saw it: its countries and actions."""
         data = run.recipe.data
         return cls(
-            run.config["data"]["fingerprint"], tuple(models), protocol or Protocol(), data.actors, data.actions,
+            run.config["data"]["fingerprint"],
+            tuple(models),
+            protocol or Protocol(),
+            data.actors,
+            data.actions,
             plain(run.recipe) if RUN_NETWORK in models else None,
-        )  # fmt: skip
+        )
 
     def options(self) -> dict[str, dict[str, Any]]:
         """Models with the options each is made with."""
@@ -62,18 +80,24 @@ class BacktestRequest:
 
     def to_arguments(self) -> dict[str, Any]:
         return {
-            **asdict(self), "models": list(self.models), "actors": None if self.actors is None else list(self.actors),
+            **asdict(self),
+            "models": list(self.models),
+            "actors": None if self.actors is None else list(self.actors),
             "actions": None if self.actions is None else list(self.actions),
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_arguments(cls, found: Mapping[str, Any]) -> BacktestRequest:
         try:
             labels = {name: None if found[name] is None else tuple(found[name]) for name in ("actors", "actions")}
             return cls(
-                found["fingerprint"], tuple(found["models"]), Protocol(**found["protocol"]), labels["actors"],
-                labels["actions"], found["recipe"],
-            )  # fmt: skip
+                found["fingerprint"],
+                tuple(found["models"]),
+                Protocol(**found["protocol"]),
+                labels["actors"],
+                labels["actions"],
+                found["recipe"],
+            )
         except (KeyError, TypeError) as e:
             raise TRNNError(f"A backtest must name its data, models and protocol. Got something else ({e}).") from e
 

@@ -83,7 +83,8 @@ class BacktestResult:
     def leaderboard(self, horizon: int = 1, action: str = ALL) -> pd.DataFrame:
         """One row per model, best MSE first: mean scores, R2, skill, calibration and Diebold-Mariano p-values.
 
-        `skill` is the share of a rival's loss that the model saves; `p_*` compares with the best baseline by that score.
+        `skill` is the share of a rival's loss that the model saves; `p_*` compares with the best baseline by that
+        score.
         """
         if not 1 <= horizon <= self.protocol.horizon:
             raise TRNNError(f"The step must lie in 1..{self.protocol.horizon}, as backtested. Got {horizon} instead.")
@@ -103,7 +104,8 @@ class BacktestResult:
         return pd.DataFrame(rows).sort_values("mse", kind="stable", ignore_index=True)
 
     def calibration(self) -> pd.DataFrame:
-        """Per model, step and group of dyads: distance of the randomised PIT from uniform, coverage of the 90 % interval."""
+        """Per model, step and group of dyads: distance of the randomised PIT from uniform, coverage of the 90 %
+        interval."""
         rows = []
         for model, scores in self.scores.items():
             for h in range(self.protocol.horizon):

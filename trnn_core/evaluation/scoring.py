@@ -1,6 +1,7 @@
 """Fit one model, forecast from a block of origins, score it: the unit of work of a backtest.
 
-Dimension letters: O origins, H steps ahead, N sources, M targets, K actions, G groups of dyads, U points of the PIT grid.
+Dimension letters: O origins, H steps ahead, N sources, M targets, K actions, G groups of dyads, U points of the PIT
+grid.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class BlockScores:
     cell_n     (H, N, M, K)
     pit        (H, G, U) summed PIT curves
     pit_n      (H, G)
-    misses     (R, MISS_COLUMNS) float32: the largest misses; positions of origin and labels, the figures as forecast and
-               as they came, and the squared error on the working scale
+    misses     (R, MISS_COLUMNS) float32: the largest misses; positions of origin and labels, the figures as forecast
+               and as they came, and the squared error on the working scale
     """
 
     origins: np.ndarray
@@ -80,7 +81,8 @@ class BlockScores:
                 return cls(**{f.name: stored[f.name] for f in fields(cls)})
         except BROKEN as e:
             raise TRNNError(
-                f"A stored part of the backtest must be an NPZ of scores. {path.name} is not ({e}); delete it to score it again."
+                f"A stored part of the backtest must be an NPZ of scores. {path.name} is not ({e}); delete it to score"
+                " it again."
             ) from e
 
 

@@ -35,7 +35,8 @@ def diebold_mariano(loss_a: np.ndarray, loss_b: np.ndarray, horizon: int = 1) ->
     a, b = np.asarray(loss_a, dtype=float), np.asarray(loss_b, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
         raise TRNNError(
-            f"Both models must be scored on the same origins, one loss each. Got losses of shape {a.shape} and {b.shape}."
+            f"Both models must be scored on the same origins, one loss each. Got losses of shape {a.shape} and"
+            f" {b.shape}."
         )
     both = np.isfinite(a) & np.isfinite(b)
     difference = (a - b)[both]

@@ -77,7 +77,9 @@ def unpack(content: bytes) -> BacktestResult:
         labels: dict[str, Any] = {name: tuple(v) if isinstance(v := about[name], list) else v for name in _LABELS}
         return BacktestResult(protocol=Protocol(**about["protocol"]), scores=scores, **labels)
     except BROKEN as e:
-        raise TRNNError(f"A stored backtest must be an NPZ of scores with their labels. It is not ({e}); run the backtest again.") from e  # fmt: skip
+        raise TRNNError(
+            f"A stored backtest must be an NPZ of scores with their labels. It is not ({e}); run the backtest again."
+        ) from e
 
 
 def read_stored(read: Callable[[str], bytes | None]) -> BacktestResult | None:

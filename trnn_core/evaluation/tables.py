@@ -14,11 +14,23 @@ from trnn_core.evaluation.forecasters import describe
 from trnn_core.evaluation.results import BacktestResult
 
 PRINTED = {
-    "model": "model", "mse": "MSE", "mae": "MAE", "r2": "R2", "mse_skill_persistence": "skill/pers",
-    "mse_skill_best": "skill/best", "p_mse": "DM p", "crps": "CRPS", "crps_skill_best": "CRPS skill", "p_crps": "CRPS p",
-    "log_score": "log score", "coverage90": "cover90", "width90": "width90", "pit_deviation": "PIT dev", "auc": "AUC",
+    "model": "model",
+    "mse": "MSE",
+    "mae": "MAE",
+    "r2": "R2",
+    "mse_skill_persistence": "skill/pers",
+    "mse_skill_best": "skill/best",
+    "p_mse": "DM p",
+    "crps": "CRPS",
+    "crps_skill_best": "CRPS skill",
+    "p_crps": "CRPS p",
+    "log_score": "log score",
+    "coverage90": "cover90",
+    "width90": "width90",
+    "pit_deviation": "PIT dev",
+    "auc": "AUC",
     "precision20": "top20",
-}  # fmt: skip
+}
 _FLOAT = "%.10g"
 
 
@@ -32,7 +44,8 @@ def leaderboard_text(result: BacktestResult, horizon: int = 1) -> str:
 
 
 def write_tables(result: BacktestResult, out: Path) -> list[Path]:
-    """The tidy table at `out` (.csv), and beside it leaderboard, calibration, per country, per dyad, and the protocol."""
+    """The tidy table at `out` (.csv), and beside it leaderboard, calibration, per country, per dyad, and the
+    protocol."""
     steps = range(1, result.protocol.horizon + 1)
     boards = pd.concat([result.leaderboard(h).assign(horizon=h) for h in steps], ignore_index=True)
     frames = {
@@ -54,7 +67,8 @@ def write_tables(result: BacktestResult, out: Path) -> list[Path]:
 
 
 def read_tables(out: Path) -> dict[str, Any]:
-    """What `write_tables` wrote at `out`: the frames scores, leaderboard, calibration, pit, countries, dyads, and `about`."""
+    """What `write_tables` wrote at `out`: the frames scores, leaderboard, calibration, pit, countries, dyads, and
+    `about`."""
     try:
         frames: dict[str, Any] = {
             "scores": pd.read_csv(out),
@@ -65,7 +79,8 @@ def read_tables(out: Path) -> dict[str, Any]:
         return {**frames, "about": json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))}
     except (OSError, ValueError) as e:
         raise TRNNError(
-            f"A backtest must be a table with its companions beside it, as the command writes them. {out.name} is not ({e}); run the backtest again."
+            f"A backtest must be a table with its companions beside it, as the command writes them. {out.name} is not"
+            f" ({e}); run the backtest again."
         ) from e
 
 

@@ -1,7 +1,7 @@
 """A backtest as a task: progress by model and origin, stoppable, and never scoring the same part twice.
 
-Finished parts are kept beside the tasks under names made of all that determines them, so that a stopped backtest goes on
-where it was, and one that adds a model scores only that model.
+Finished parts are kept beside the tasks under names made of all that determines them, so that a stopped backtest goes
+on where it was, and one that adds a model scores only that model.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Ledger:
         self.places = {(part.model, part.origins[0]): n for n, part in enumerate(parts)}
         stored = [(folder / f"{part_name(series, part)}.npz").exists() for part in parts]
         self.done = {n for n, there in enumerate(stored) if there}
-        self.scored = {m: sum(len(p.origins) for n, p in enumerate(parts) if p.model == m and n in self.done) for m in self.models}  # fmt: skip
+        self.scored = {
+            m: sum(len(p.origins) for n, p in enumerate(parts) if p.model == m and n in self.done) for m in self.models
+        }
         self.origins = sum(len(part.origins) for part in parts) // len(self.models)
 
     def _cost(self, part: Block, scored: int) -> float:
@@ -61,12 +63,17 @@ class Ledger:
             raise Stopped
 
     def __call__(self, part: Block, scored: int) -> None:
-        """After the fit and after every origin, or after a part that was done elsewhere: tell, and leave when asked to."""
+        """After the fit and after every origin, or after a part that was done elsewhere: tell, and leave when asked
+        to."""
         self.look()
         place = self.places[part.model, part.origins[0]]
         known = sum(self.costs[n] for n in self.done) + self._cost(part, scored)
         number = f"model {self.models.index(part.model) + 1} of {len(self.models)}"
-        what = "is being fitted" if not scored else f"{self.scored[part.model] + scored} of {self.origins} {self.period}s scored"  # fmt: skip
+        what = (
+            "is being fitted"
+            if not scored
+            else f"{self.scored[part.model] + scored} of {self.origins} {self.period}s scored"
+        )
         total = sum(self.costs)
         self.context.progress(
             min(known / total, 0.999),
@@ -89,7 +96,15 @@ def run(context: TaskContext) -> None:
     ledger = Ledger(context, series, parts, folder)
     try:
         with place_of(context) as executor:
-            result = backtest(series, request.options(), request.protocol, executor=executor, store=folder, each=ledger, idle=ledger.look)  # fmt: skip
+            result = backtest(
+                series,
+                request.options(),
+                request.protocol,
+                executor=executor,
+                store=folder,
+                each=ledger,
+                idle=ledger.look,
+            )
     except Stopped:
         return
     files = result_files(result)

@@ -18,19 +18,32 @@ BINS = 10
 
 
 def board(result: BacktestResult, metric: str = "mse", step: int = 1, action: str = ALL) -> pd.DataFrame:
-    """The leaderboard by one score, best first: error, skill, p-value with its words, calibration, and what each model is."""
+    """The leaderboard by one score, best first: error, skill, p-value with its words, calibration, and what each
+    model is."""
     found = result.leaderboard(step, action).sort_values(metric, kind="stable", ignore_index=True)
     best = result.best_baseline(metric, step, action)
     rows = []
     for row in found.to_dict("records"):
         p = float("nan") if best is None else p_value(result, row["model"], best, metric, step, action)
-        rows.append({
-            "model": row["model"], "error": row[metric], "skill_persistence": result.skill(row["model"], "persistence", metric, step, action),
-            "skill_best": result.skill(row["model"], best, metric, step, action), "p": p,
-            "luck": "the best simple method" if row["model"] == best else significance_words(p),
-            "mae": row["mae"], "crps": row["crps"], "r2": row["r2"], "coverage90": row["coverage90"], "pit_deviation": row["pit_deviation"],
-            "auc": row["auc"], "precision20": row["precision20"], "origins": row["n_origins"], "about": describe(str(row["model"]), result.period),
-        })  # fmt: skip
+        rows.append(
+            {
+                "model": row["model"],
+                "error": row[metric],
+                "skill_persistence": result.skill(row["model"], "persistence", metric, step, action),
+                "skill_best": result.skill(row["model"], best, metric, step, action),
+                "p": p,
+                "luck": "the best simple method" if row["model"] == best else significance_words(p),
+                "mae": row["mae"],
+                "crps": row["crps"],
+                "r2": row["r2"],
+                "coverage90": row["coverage90"],
+                "pit_deviation": row["pit_deviation"],
+                "auc": row["auc"],
+                "precision20": row["precision20"],
+                "origins": row["n_origins"],
+                "about": describe(str(row["model"]), result.period),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -65,8 +78,9 @@ def by_country(result: BacktestResult, model: str, metric: str, step: int, actio
     """Mean error over origins and partners: country, sent, received; the hardest first."""
     total, n = _cells(result, model, metric, step, action)
     sides = {
-        role: total.sum(axis=(axis, 2)) / np.maximum(n.sum(axis=(axis, 2)), 1) for role, axis in (("sent", 1), ("received", 0))
-    }  # fmt: skip
+        role: total.sum(axis=(axis, 2)) / np.maximum(n.sum(axis=(axis, 2)), 1)
+        for role, axis in (("sent", 1), ("received", 0))
+    }
     frame = pd.DataFrame({"country": result.actors, **sides})
     return frame.iloc[np.argsort(-(frame["sent"] + frame["received"]).to_numpy(), kind="stable")].reset_index(drop=True)
 
@@ -79,10 +93,15 @@ def hardest_pairs(result: BacktestResult, model: str, metric: str, step: int, ac
     i, j, k = np.unravel_index(top, total.shape)
     keep = total[i, j, k] > 0
     i, j, k = i[keep], j[keep], k[keep]
-    return pd.DataFrame({
-        "source": [result.actors[x] for x in i], "target": [result.actors[x] for x in j], "action": [names[x] for x in k],
-        "error": total[i, j, k] / np.maximum(counted[i, j, k], 1), "share": total[i, j, k] / max(float(total.sum()), 1e-12),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "source": [result.actors[x] for x in i],
+            "target": [result.actors[x] for x in j],
+            "action": [names[x] for x in k],
+            "error": total[i, j, k] / np.maximum(counted[i, j, k], 1),
+            "share": total[i, j, k] / max(float(total.sum()), 1e-12),
+        }
+    )
 
 
 def pit_bars(result: BacktestResult, model: str, step: int, group: str = ALL) -> np.ndarray:

@@ -43,7 +43,8 @@ def headline(result: BacktestResult, model: str, metric: str = "mse", step: int 
     elif best is not None and best != "persistence":
         told = compare(result, model, best, metric, step, action)
         said.append(
-            f"{start} was {told[0]} the best simple method, {result.label(best)} ({told[1].partition(', ')[2] if said else told[1]})."
+            f"{start} was {told[0]} the best simple method, {result.label(best)}"
+            f" ({told[1].partition(', ')[2] if said else told[1]})."
         )
     held = float(row["coverage90"])
     if math.isfinite(held):

@@ -17,18 +17,39 @@ from trnn_core.export.citation import SIMULATED, licence_words
 from trnn_core.export.sheets import latex_table, workbook
 
 HEADS = {
-    "model": "Model", "error": "Error", "skill_persistence": "Skill vs repeating", "skill_best": "Skill vs best baseline",
-    "p": "DM p-value", "crps": "CRPS", "r2": "R2", "coverage90": "90\u00a0% interval held", "auc": "AUC", "origins": "Origins",
-}  # fmt: skip
+    "model": "Model",
+    "error": "Error",
+    "skill_persistence": "Skill vs repeating",
+    "skill_best": "Skill vs best baseline",
+    "p": "DM p-value",
+    "crps": "CRPS",
+    "r2": "R2",
+    "coverage90": "90\u00a0% interval held",
+    "auc": "AUC",
+    "origins": "Origins",
+}
 FORMATS = {
-    "Error": ".5f", "Skill vs repeating": "+.1%", "Skill vs best baseline": "+.1%", "DM p-value": ".3f", "CRPS": ".5f", "R2": ".3f",
-    "90\u00a0% interval held": ".1%", "AUC": ".3f", "Origins": ".0f",
-}  # fmt: skip
+    "Error": ".5f",
+    "Skill vs repeating": "+.1%",
+    "Skill vs best baseline": "+.1%",
+    "DM p-value": ".3f",
+    "CRPS": ".5f",
+    "R2": ".3f",
+    "90\u00a0% interval held": ".1%",
+    "AUC": ".3f",
+    "Origins": ".0f",
+}
 
 MISS_HEADS = {
-    "period": "Period", "source": "Sender", "target": "Receiver", "action": "Action", "expected": "Expected", "lower": "90\u00a0% from",
-    "upper": "90\u00a0% to", "came": "What came",
-}  # fmt: skip
+    "period": "Period",
+    "source": "Sender",
+    "target": "Receiver",
+    "action": "Action",
+    "expected": "Expected",
+    "lower": "90\u00a0% from",
+    "upper": "90\u00a0% to",
+    "came": "What came",
+}
 PAIR_HEADS = {"source": "Sender", "target": "Receiver", "action": "Action", "error": "MSE", "share": "Of all error"}
 WORST = 10
 
@@ -48,7 +69,13 @@ def facts(result: BacktestResult) -> list[str]:
 
 def board_csv_table(result: BacktestResult, metric: str, step: int, action: str = ALL) -> pd.DataFrame:
     """The leaderboard with what it was made of in every row."""
-    about: dict[str, Any] = {"metric": metric, "step": step, "action": action, "data": "simulated" if result.simulated else "observed", "dataset": result.title}  # fmt: skip
+    about: dict[str, Any] = {
+        "metric": metric,
+        "step": step,
+        "action": action,
+        "data": "simulated" if result.simulated else "observed",
+        "dataset": result.title,
+    }
     return board(result, metric, step, action).assign(**about)
 
 
@@ -59,11 +86,18 @@ def backtest_workbook(result: BacktestResult, metric: str, step: int, action: st
     sheets = {
         "Leaderboard": pd.concat([board_csv_table(result, metric, h, action) for h in steps], ignore_index=True),
         "By origin": table[(table["metric"] == metric) & (table["action"] == action)].reset_index(drop=True),
-        "By action": table[table["metric"] == metric].groupby(["model", "horizon", "action"], sort=False)["value"].mean().reset_index(),
+        "By action": (
+            table[table["metric"] == metric]
+            .groupby(["model", "horizon", "action"], sort=False)["value"]
+            .mean()
+            .reset_index()
+        ),
         "By country": result.by_country((metric,)),
         "Calibration": result.calibration(),
-        "Largest misses": result.misses(model, step, action, n=500).rename(columns={"period": "date"}).assign(model=model),
-    }  # fmt: skip
+        "Largest misses": (
+            result.misses(model, step, action, n=500).rename(columns={"period": "date"}).assign(model=model)
+        ),
+    }
     return workbook(sheets, facts(result), result.simulated)
 
 
@@ -71,7 +105,10 @@ def board_latex(result: BacktestResult, metric: str, step: int, action: str, wor
     """The leaderboard as a LaTeX table."""
     frame = _frame(result, board(result, metric, step, action))
     ahead = f"{step} {result.period}{'s' if step > 1 else ''} ahead"
-    caption = f"Backtest, {ahead}, {words}, {'all actions' if action == ALL else action}; {int(frame['Origins'].iloc[0])} origins."  # fmt: skip
+    caption = (
+        f"Backtest, {ahead}, {words}, {'all actions' if action == ALL else action}; {int(frame['Origins'].iloc[0])}"
+        " origins."
+    )
     source = f"Source: {result.title}. {licence_words(result.simulated, result.licence)}"
     return latex_table(Table(frame, caption, formats=FORMATS), facts(result), source, result.simulated, "backtest")
 
@@ -93,16 +130,58 @@ def report_blocks(result: BacktestResult) -> list[Block]:
     blocks: list[Block] = [
         Text(" ".join(headline(result, model)), "lead"),
         Text(result.words, "note"),
-        Table(frame, f"Leaderboard {ahead}, best first: means over {int(frame['Origins'].iloc[0])} origins; p against the best baseline.", formats=FORMATS),
-        Chart(charts.errors_by_model(frame["Model"].tolist(), table["error"].tolist(), result.label(model), unit=unit, subtitle=f"all actions, {ahead}", simulated=simulated), "leaderboard", "Squared error of each model"),
-        Chart(charts.errors_over_time(over_time(result, "mse", 1, ALL).rename(columns=result.label), rivals, unit=unit, period=result.period, simulated=simulated), "error-over-time", "Squared error of the models over time"),
-        Chart(charts.pit_histogram(pit_bars(result, model, 1), result.label(model), simulated=simulated), "pit", "Histogram of the randomised PIT"),
-        Chart(charts.coverage_by_group(coverage, rivals, groups, simulated=simulated), "calibration", "How often the 90\u00a0% interval held, by activity"),
-    ]  # fmt: skip
+        Table(
+            frame,
+            f"Leaderboard {ahead}, best first: means over {int(frame['Origins'].iloc[0])} origins; p against the best"
+            " baseline.",
+            formats=FORMATS,
+        ),
+        Chart(
+            charts.errors_by_model(
+                frame["Model"].tolist(),
+                table["error"].tolist(),
+                result.label(model),
+                unit=unit,
+                subtitle=f"all actions, {ahead}",
+                simulated=simulated,
+            ),
+            "leaderboard",
+            "Squared error of each model",
+        ),
+        Chart(
+            charts.errors_over_time(
+                over_time(result, "mse", 1, ALL).rename(columns=result.label),
+                rivals,
+                unit=unit,
+                period=result.period,
+                simulated=simulated,
+            ),
+            "error-over-time",
+            "Squared error of the models over time",
+        ),
+        Chart(
+            charts.pit_histogram(pit_bars(result, model, 1), result.label(model), simulated=simulated),
+            "pit",
+            "Histogram of the randomised PIT",
+        ),
+        Chart(
+            charts.coverage_by_group(coverage, rivals, groups, simulated=simulated),
+            "calibration",
+            "How often the 90\u00a0% interval held, by activity",
+        ),
+    ]
     missed = result.misses(model, n=WORST).drop(columns="error").rename(columns=MISS_HEADS)
     pairs = hardest_pairs(result, model, "mse", 1, ALL, WORST).rename(columns=PAIR_HEADS)
     return [
         *blocks,
-        Table(missed, f"The {len(missed)} largest misses of {result.label(model)}, {ahead}: what was expected, its 90\u00a0% interval, and what came."),
-        Table(pairs, f"The {len(pairs)} pairs and actions on which {result.label(model)} erred most, mean over all origins.", formats={"MSE": ".4f", "Of all error": ".1%"}),
-    ]  # fmt: skip
+        Table(
+            missed,
+            f"The {len(missed)} largest misses of {result.label(model)}, {ahead}: what was expected, its 90\u00a0%"
+            " interval, and what came.",
+        ),
+        Table(
+            pairs,
+            f"The {len(pairs)} pairs and actions on which {result.label(model)} erred most, mean over all origins.",
+            formats={"MSE": ".4f", "Of all error": ".1%"},
+        ),
+    ]

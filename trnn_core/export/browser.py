@@ -18,12 +18,23 @@ from trnn_core.errors import TRNNError
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 FLAGS = (
-    "--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--no-default-browser-check",
-    "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--window-size=1100,1400", "--hide-scrollbars", "--mute-audio", "--force-color-profile=srgb", "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--headless",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-extensions",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1100,1400",
+    "--hide-scrollbars",
+    "--mute-audio",
+    "--force-color-profile=srgb",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
     # A page's own clock runs on until its scripts are done, then the result is taken.
     "--virtual-time-budget=60000",
-)  # fmt: skip
+)
 TIMEOUT = 120.0
 LOOK_SECONDS = 0.2
 _look: ContextVar[Callable[[], None]] = ContextVar("look", default=lambda: None)
@@ -48,7 +59,8 @@ def find_browser() -> str:
             return path
     looked = f"TRNN_BROWSER={named} is not a program" if named else "none was found"
     raise TRNNError(
-        f"PDF files, slides and images need Chromium or Chrome, and {looked}; install one or set TRNN_BROWSER to its path. HTML reports, tables and networks work without."
+        f"PDF files, slides and images need Chromium or Chrome, and {looked}; install one or set TRNN_BROWSER to its"
+        " path. HTML reports, tables and networks work without."
     )
 
 
@@ -89,12 +101,19 @@ def _run(html: str, folder: Path, arguments: list[str], timeout: float) -> str:
                 process.kill()
                 raise
     except subprocess.TimeoutExpired as e:
-        raise TRNNError(f"The browser did not finish within {timeout:.0f} s; try again when the machine is less busy.") from e  # fmt: skip
+        raise TRNNError(
+            f"The browser did not finish within {timeout:.0f} s; try again when the machine is less busy."
+        ) from e
     except OSError as e:
-        raise TRNNError(f"The browser {command[0]} does not start ({e.strerror}); name another one with TRNN_BROWSER.") from e  # fmt: skip
+        raise TRNNError(
+            f"The browser {command[0]} does not start ({e.strerror}); name another one with TRNN_BROWSER."
+        ) from e
     if process.returncode != 0:
         last = (errors.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
-        raise TRNNError(f"The browser {command[0]} failed with code {process.returncode} ({last[:200]}); name another one with TRNN_BROWSER.")  # fmt: skip
+        raise TRNNError(
+            f"The browser {command[0]} failed with code {process.returncode} ({last[:200]}); name another one with"
+            " TRNN_BROWSER."
+        )
     return out.decode("utf-8", errors="replace")
 
 

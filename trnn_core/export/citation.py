@@ -42,8 +42,14 @@ def licence_words(simulated: bool, licence: str) -> str:
     if simulated:
         return "Simulated data: free to pass on, as long as it stays marked as simulated."
     if licence.strip():
-        return f"Licence of the data: {licence.strip().rstrip('.')}. Observe it before passing on figures or tables made from the data."  # fmt: skip
-    return "The licence of the data was not recorded; look up the terms of its source before passing this on (ICEWS, for example, is for research and education only)."
+        return (
+            f"Licence of the data: {licence.strip().rstrip('.')}. Observe it before passing on figures or tables made"
+            " from the data."
+        )
+    return (
+        "The licence of the data was not recorded; look up the terms of its source before passing this on (ICEWS, for"
+        " example, is for research and education only)."
+    )
 
 
 def provenance(material: Material) -> list[str]:
@@ -51,10 +57,16 @@ def provenance(material: Material) -> list[str]:
     series, data = material.series, material.run.config["data"]
     facts = [SIMULATED] if material.simulated else []
     facts += [
-        f"Data: {material.title} ({len(series.actors)} actors, {len(series.actions)} actions, {len(series):,} {series.period}s, {series.dates[0]} to {series.dates[-1]}).",
+        (
+            f"Data: {material.title} ({len(series.actors)} actors, {len(series.actions)} actions, {len(series):,}"
+            f" {series.period}s, {series.dates[0]} to {series.dates[-1]})."
+        ),
         f"Fingerprint of the data (SHA-256): {data['fingerprint']}.",
         licence_note(material),
-        f"Run: {material.run.name} ({material.run.run_id}), made {material.run.config['created'][:10]}; exported {material.made} by TRNN Studio {__version__}.",
+        (
+            f"Run: {material.run.name} ({material.run.run_id}), made {material.run.config['created'][:10]}; exported"
+            f" {material.made} by TRNN Studio {__version__}."
+        ),
     ]
     return facts
 

@@ -32,7 +32,10 @@ def past(m: Material) -> list[Block]:
     if not blocks:
         blocks.append(Text("This run was not scored against past data, so nothing is known about how far to trust it."))
     if m.backtest is None:
-        words = "No backtest is stored with this run: there is no leaderboard against other models, no calibration by origin and no list of misses here."
+        words = (
+            "No backtest is stored with this run: there is no leaderboard against other models, no calibration by"
+            " origin and no list of misses here."
+        )
         return [*blocks, Text(f"{words} Run one on the Evaluate page or with `python -m trnn_core backtest`.", "note")]
     return blocks + _backtest(m, m.backtest)
 
@@ -40,12 +43,23 @@ def past(m: Material) -> list[Block]:
 def _scored(found: dict[str, Any], part: str, m: Material) -> str:
     origins = f"{found['n_origins']} {part} {m.period}s"
     chosen = " (they chose the best epoch, so the figure flatters)" if part == "validation" else ""
-    said = f"On the {origins} it had not learnt from{chosen}, the mean squared error one {m.period} ahead was {found['mse']:.5f} on the {found['scale']} scale, that of repeating the last {m.period} {found['mse_persistence']:.5f}"
+    said = (
+        f"On the {origins} it had not learnt from{chosen}, the mean squared error one {m.period} ahead was"
+        f" {found['mse']:.5f} on the {found['scale']} scale, that of repeating the last {m.period}"
+        f" {found['mse_persistence']:.5f}"
+    )
     if found.get("skill") is not None:
-        better = f"{percent(found['skill'])} lower" if found["skill"] > 0 else f"no better ({percent(found['skill'], signed=True)}): do not rely on it"  # fmt: skip
+        better = (
+            f"{percent(found['skill'])} lower"
+            if found["skill"] > 0
+            else f"no better ({percent(found['skill'], signed=True)}): do not rely on it"
+        )
         said += f": {better}"
     if found.get("coverage90") is not None:
-        said += f". The {percent(m.forecast.level)} interval held the true figure in {percent(found['coverage90'], 1)} of cases"
+        said += (
+            f". The {percent(m.forecast.level)} interval held the true figure in {percent(found['coverage90'], 1)} of"
+            " cases"
+        )
     return f"{said}."
 
 
@@ -54,9 +68,22 @@ def _backtest(m: Material, found: Backtest) -> list[Block]:
         return report_blocks(found.result)
     blocks: list[Block] = [Text(found.protocol or "Rolling origins; the protocol was not kept in words.", "note")]
     board = leaderboard(found, m.period)
-    blocks.append(Table(board, f"Leaderboard one {m.period} ahead, best first: means over {found.table['origin'].nunique()} origins.", formats=FORMATS))  # fmt: skip
+    blocks.append(
+        Table(
+            board,
+            f"Leaderboard one {m.period} ahead, best first: means over {found.table['origin'].nunique()} origins.",
+            formats=FORMATS,
+        )
+    )
     if "MSE" in board:
-        figure = ranking(board["Model"].tolist(), board["MSE"].tolist(), "Mean squared error by model", unit="MSE, less is better", axis="model", simulated=m.simulated)  # fmt: skip
+        figure = ranking(
+            board["Model"].tolist(),
+            board["MSE"].tolist(),
+            "Mean squared error by model",
+            unit="MSE, less is better",
+            axis="model",
+            simulated=m.simulated,
+        )
         blocks.append(Chart(figure, "leaderboard", "Mean squared error of each model"))
     blocks += [chart for chart in (_calibration(m, found), _over_time(m, found)) if chart is not None]
     return blocks + _misses(m, found)
@@ -78,15 +105,31 @@ def _calibration(m: Material, found: Backtest) -> Chart | None:
     held = 100 * found.mean("coverage90")
     if not len(held):
         return None
-    figure = go.Figure(go.Scatter(
-        x=held.to_numpy(), y=[plain(label(name, m.period)) for name in held.index], mode="markers", marker={"size": 11, "color": LIGHT.node},
-        hovertemplate="%{y}: %{x:.1f}" + SIGN + "<extra></extra>",
-    ))  # fmt: skip
+    figure = go.Figure(
+        go.Scatter(
+            x=held.to_numpy(),
+            y=[plain(label(name, m.period)) for name in held.index],
+            mode="markers",
+            marker={"size": 11, "color": LIGHT.node},
+            hovertemplate="%{y}: %{x:.1f}" + SIGN + "<extra></extra>",
+        )
+    )
     figure.add_vline(x=90, line={"dash": "dot", "color": LIGHT.lines[1]})
-    figure.update_xaxes(title="share of outcomes inside the 90\u00a0% interval", ticksuffix=SIGN, range=[min(50.0, float(held.min()) - 2), 100.5])  # fmt: skip
+    figure.update_xaxes(
+        title="share of outcomes inside the 90\u00a0% interval",
+        ticksuffix=SIGN,
+        range=[min(50.0, float(held.min()) - 2), 100.5],
+    )
     figure.update_yaxes(title="model")
     title = "Calibration: how often the 90\u00a0% interval held"
-    finish(figure, title, subtitle="dotted: as it should be", simulated=m.simulated, height=120 + 26 * len(held), margin=(120, 20, 74, 50))  # fmt: skip
+    finish(
+        figure,
+        title,
+        subtitle="dotted: as it should be",
+        simulated=m.simulated,
+        height=120 + 26 * len(held),
+        margin=(120, 20, 74, 50),
+    )
     return Chart(figure, "calibration", title)
 
 
@@ -98,10 +141,23 @@ def _over_time(m: Material, found: Backtest) -> Chart | None:
     figure = go.Figure()
     for name, colour in zip(best, LIGHT.lines, strict=False):
         rows = _one_step(found, "mse", name)
-        figure.add_scatter(x=rows["origin"].astype(str), y=rows["value"], mode="lines", name=plain(label(name, m.period)), line={"width": 1.5, "color": colour})  # fmt: skip
+        figure.add_scatter(
+            x=rows["origin"].astype(str),
+            y=rows["value"],
+            mode="lines",
+            name=plain(label(name, m.period)),
+            line={"width": 1.5, "color": colour},
+        )
     figure.update_yaxes(title="MSE", rangemode="tozero")
     figure.update_xaxes(title="origin (last period seen)")
-    finish(figure, "Error over time", subtitle="the three best models", simulated=m.simulated, height=340, margin=(60, 12, 66, 84))  # fmt: skip
+    finish(
+        figure,
+        "Error over time",
+        subtitle="the three best models",
+        simulated=m.simulated,
+        height=340,
+        margin=(60, 12, 66, 84),
+    )
     return Chart(figure, "error-over-time", "Mean squared error by origin of the three best models")
 
 
@@ -116,13 +172,32 @@ def _misses(m: Material, found: Backtest) -> list[Block]:
     """The worst periods, and where scores per dyad are kept, the pairs with the largest errors."""
     best = str(found.mean("mse").idxmin()) if len(found.mean("mse")) else ""
     rows = _one_step(found, "mse", best)[["origin", "value"]].nlargest(WORST, "value")
-    worst = rows.assign(origin=rows["origin"].astype(str)).rename(columns={"origin": "Last period seen", "value": "MSE"})  # fmt: skip
-    blocks: list[Block] = [Table(worst, f"Largest misses: the {len(worst)} origins at which {label(best, m.period)}, the best model, erred most.", formats=FORMATS)]  # fmt: skip
+    worst = rows.assign(origin=rows["origin"].astype(str)).rename(
+        columns={"origin": "Last period seen", "value": "MSE"}
+    )
+    blocks: list[Block] = [
+        Table(
+            worst,
+            f"Largest misses: the {len(worst)} origins at which {label(best, m.period)}, the best model, erred most.",
+            formats=FORMATS,
+        )
+    ]
     if found.dyads is not None:
         pairs = found.dyads
-        pairs = pairs[(pairs["metric"] == "mse") & (pairs["horizon"] == 1) & (pairs["model"] == best)].nlargest(WORST, "value")  # fmt: skip
-        shown = pairs[["source", "target", "action", "value"]].rename(columns={"source": "Sender", "target": "Receiver", "action": "Action", "value": "MSE"})  # fmt: skip
-        blocks.append(Table(shown, f"The {len(shown)} pairs and actions on which {label(best, m.period)} erred most, mean over all origins.", formats=FORMATS))  # fmt: skip
+        pairs = pairs[(pairs["metric"] == "mse") & (pairs["horizon"] == 1) & (pairs["model"] == best)].nlargest(
+            WORST, "value"
+        )
+        shown = pairs[["source", "target", "action", "value"]].rename(
+            columns={"source": "Sender", "target": "Receiver", "action": "Action", "value": "MSE"}
+        )
+        blocks.append(
+            Table(
+                shown,
+                f"The {len(shown)} pairs and actions on which {label(best, m.period)} erred most, mean over all"
+                " origins.",
+                formats=FORMATS,
+            )
+        )
     return blocks
 
 
@@ -135,7 +210,16 @@ def explanation(m: Material) -> list[Block]:
         word = {"sender": "sending", "receiver": "receiving"}[name]
         solid = None if found.solid is None else found.solid[place]
         grey = "" if solid is None else "; grey: not to be told from noise"
-        blocks.append(influence_chart(m, matrix, f"Influence in {word}", f"1 is a country's own continuation{grey}", f"influence-{name}", solid))  # fmt: skip
+        blocks.append(
+            influence_chart(
+                m,
+                matrix,
+                f"Influence in {word}",
+                f"1 is a country's own continuation{grey}",
+                f"influence-{name}",
+                solid,
+            )
+        )
         shown = matrix if solid is None else np.where(solid, matrix, 0.0)
         blocks.append(Bullets(tuple(_strongest(shown, found.actors, word))))
     if found.stability:

@@ -44,7 +44,9 @@ class RunForecast:
         for part, array in arrays.items():
             expected = shape[1:] if part == "last_values" else shape
             if array.shape != expected:
-                raise TRNNError(f"The forecast's '{part}' must have the shape of its labels, {expected}. Got {array.shape} instead.")  # fmt: skip
+                raise TRNNError(
+                    f"The forecast's '{part}' must have the shape of its labels, {expected}. Got {array.shape} instead."
+                )
         return cls(**names, **arrays, last_date=str(stored.get("last_date", ""))[:10], meta=dict(stored["meta"]))
 
     @classmethod
@@ -56,7 +58,9 @@ class RunForecast:
         origins = [str(o)[:10] for o in stored["origins"]]
         known = [str(d) for d in series.dates]
         if origin not in origins or origin not in known:
-            raise TRNNError(f"A backtested period must be one of {origins[0]} to {origins[-1]}. Got {origin!r} instead.")  # fmt: skip
+            raise TRNNError(
+                f"A backtested period must be one of {origins[0]} to {origins[-1]}. Got {origin!r} instead."
+            )
         o, t = origins.index(origin), known.index(origin)
         horizon = np.shape(stored["mean"])[1]
         happened = np.full((horizon, *series.shape[1:]), np.nan)
@@ -137,8 +141,9 @@ class RunForecast:
             if len(rows):
                 r = rows.iloc[0]
                 parts.append(
-                    f"{word}: {r['source']} → {r['target']}, {r['action']}, from {number(r['last_observed'])} to about "
-                    f"{number(r['forecast'])} ({percent(self.level)} interval {number(r['lower'])} to {number(r['upper'])})"
+                    f"{word}: {r['source']} → {r['target']}, {r['action']}, from {number(r['last_observed'])} to about"
+                    f" {number(r['forecast'])} ({percent(self.level)} interval {number(r['lower'])} to"
+                    f" {number(r['upper'])})"
                 )
         return parts
 

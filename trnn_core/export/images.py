@@ -1,4 +1,5 @@
-"""Charts as PNG and SVG at the size and resolution journals ask for, drawn by plotly itself in a windowless Chromium."""
+"""Charts as PNG and SVG at the size and resolution journals ask for, drawn by plotly itself in a windowless
+Chromium."""
 
 from __future__ import annotations
 
@@ -51,7 +52,10 @@ class Size:
         if not 20 <= self.width_mm <= 2000:
             raise TRNNError(f"The width must be from 20 to 2000 mm. Got {self.width_mm:g} instead.")
         if not 30 <= self.dpi <= 2400 or self.pixels > MAX_SIDE:
-            raise TRNNError(f"The resolution must be from 30 to 2400 dpi and the image at most {MAX_SIDE:,} pixels wide. Got {self.dpi} dpi, {self.pixels:,} pixels instead.")  # fmt: skip
+            raise TRNNError(
+                f"The resolution must be from 30 to 2400 dpi and the image at most {MAX_SIDE:,} pixels wide. Got"
+                f" {self.dpi} dpi, {self.pixels:,} pixels instead."
+            )
 
     @property
     def pixels(self) -> int:
@@ -96,7 +100,13 @@ def script_json(value: object) -> str:
     '"\\\\u003c/script\\\\u003e\\\\u003cscript\\\\u003e"'
     """
     text = value if isinstance(value, str) and value.startswith("{") else json.dumps(value)
-    for bad, good in (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):  # fmt: skip
+    for bad, good in (
+        ("&", "\\u0026"),
+        ("<", "\\u003c"),
+        (">", "\\u003e"),
+        ("\u2028", "\\u2028"),
+        ("\u2029", "\\u2029"),
+    ):
         text = text.replace(bad, good)
     return text
 

@@ -103,7 +103,8 @@ def gather(run_id: str, store: RunStore, made: str | None = None) -> Material:
     stored = run.forecast()
     if stored is None:
         raise TRNNError(
-            f"Run {run_id} has no forecast yet: it is {run.status().state}. Let it finish, or stop it and keep its weights."
+            f"Run {run_id} has no forecast yet: it is {run.status().state}. Let it finish, or stop it and keep its"
+            " weights."
         )
     series = store.series(run).select(actors=run.recipe.data.actors, actions=run.recipe.data.actions)
     forecast = RunForecast.from_arrays(stored)
@@ -119,7 +120,10 @@ def read_backtest(run: Run) -> Backtest | None:
     table = _parquet(content, run, "backtest.parquet")
     missing = BACKTEST_COLUMNS - set(table.columns)
     if missing:
-        raise TRNNError(f"{run.folder / 'backtest.parquet'} must have the columns {', '.join(sorted(BACKTEST_COLUMNS))}. It lacks {', '.join(sorted(missing))}; run the backtest again.")  # fmt: skip
+        raise TRNNError(
+            f"{run.folder / 'backtest.parquet'} must have the columns {', '.join(sorted(BACKTEST_COLUMNS))}. It lacks"
+            f" {', '.join(sorted(missing))}; run the backtest again."
+        )
     about, dyads = run.read_checked("backtest.json"), run.read_checked("backtest.dyads.parquet")
     try:
         words = str(json.loads(about).get("protocol_in_words", "")) if about else ""
@@ -144,7 +148,10 @@ def read_explanation(run: Run) -> Explanation | None:
     except Exception as e:  # a zip can break in many ways; all of them mean the same here
         raise TRNNError(f"{run.folder / 'explanation.npz'} cannot be read ({e}); explain the run again.") from e
     if found.sender.shape != (len(actors), len(actors)) or found.receiver.shape != found.sender.shape:
-        raise TRNNError(f"{run.folder / 'explanation.npz'} must hold two {len(actors)} x {len(actors)} matrices; explain the run again.")  # fmt: skip
+        raise TRNNError(
+            f"{run.folder / 'explanation.npz'} must hold two {len(actors)} x {len(actors)} matrices; explain the run"
+            " again."
+        )
     return found
 
 

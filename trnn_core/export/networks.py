@@ -26,11 +26,19 @@ def static_graph(material: Material, action: int, step: int = 0) -> nx.DiGraph:
     """The expected network of one period and action, with interval, last value and change on every edge."""
     forecast = material.forecast
     extra = {
-        "lower": forecast.lower[step, ..., action], "upper": forecast.upper[step, ..., action],
+        "lower": forecast.lower[step, ..., action],
+        "upper": forecast.upper[step, ..., action],
         "last_observed": forecast.last_values[..., action],
-    }  # fmt: skip
+    }
     title = f"Expected {forecast.actions[action]}, {material.unit}, {forecast.dates[step]}"
-    graph = to_graph(forecast.mean[step, ..., action], forecast.actors, title=title, simulated=material.simulated, positions=material.positions, attributes=extra)  # fmt: skip
+    graph = to_graph(
+        forecast.mean[step, ..., action],
+        forecast.actors,
+        title=title,
+        simulated=material.simulated,
+        positions=material.positions,
+        attributes=extra,
+    )
     graph.graph["provenance"] = _text(one_line(material))
     for *_, attributes in graph.edges(data=True):
         if not np.isfinite(attributes["last_observed"]):
@@ -80,14 +88,24 @@ def weeks_of(material: Material, action: int, last: int | None = 52) -> Weeks:
 
 
 def dynamic_gexf(material: Material, action: int, last: int | None = 52) -> bytes:
-    """GEXF with a time axis of dates: an edge is there in the periods it has a weight, and the weight changes with them."""
+    """GEXF with a time axis of dates: an edge is there in the periods it has a weight, and the weight changes with
+    them."""
     weeks, actors = weeks_of(material, action, last), material.forecast.actors
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<gexf xmlns="{_GEXF}" xmlns:viz="{_VIZ}" version="1.2">',
-        f"<meta><creator>TRNN Studio</creator><description>{_escaped(_about(material, action, weeks))}</description></meta>",
-        f'<graph mode="dynamic" defaultedgetype="directed" timeformat="date" start="{weeks.starts[0]}" end="{weeks.ends[-1]}">',
-        '<attributes class="edge" mode="dynamic"><attribute id="weight" title="Weight" type="float"/><attribute id="status" title="status" type="string"/></attributes>',
+        (
+            "<meta><creator>TRNN"
+            f" Studio</creator><description>{_escaped(_about(material, action, weeks))}</description></meta>"
+        ),
+        (
+            f'<graph mode="dynamic" defaultedgetype="directed" timeformat="date" start="{weeks.starts[0]}"'
+            f' end="{weeks.ends[-1]}">'
+        ),
+        (
+            '<attributes class="edge" mode="dynamic"><attribute id="weight" title="Weight" type="float"/><attribute'
+            ' id="status" title="status" type="string"/></attributes>'
+        ),
         "<nodes>",
     ]
     for i, actor in enumerate(actors):
@@ -100,7 +118,10 @@ def dynamic_gexf(material: Material, action: int, last: int | None = 52) -> byte
             span = f'start="{weeks.starts[t]}" end="{weeks.ends[t]}"'
             lines.append(f'<attvalue for="weight" value="{float(weeks.values[t, i, j])!r}" {span}/>')
         for first, final in _runs([weeks.status(t) for t in present], present):
-            lines.append(f'<attvalue for="status" value="{weeks.status(first)}" start="{weeks.starts[first]}" end="{weeks.ends[final]}"/>')  # fmt: skip
+            lines.append(
+                f'<attvalue for="status" value="{weeks.status(first)}" start="{weeks.starts[first]}"'
+                f' end="{weeks.ends[final]}"/>'
+            )
         spells = "".join(f'<spell start="{weeks.starts[a]}" end="{weeks.ends[b]}"/>' for a, b in _runs(None, present))
         lines.append(f"</attvalues><spells>{spells}</spells></edge>")
     lines.append("</edges></graph></gexf>")
@@ -110,19 +131,31 @@ def dynamic_gexf(material: Material, action: int, last: int | None = 52) -> byte
 def dynamic_graphml(material: Material, action: int, last: int | None = 52) -> bytes:
     """GraphML with one edge per pair and period: `start`, `end` and `status` beside its weight."""
     weeks = weeks_of(material, action, last)
-    graph = nx.MultiDiGraph(name=_text(_about(material, action, weeks)), data="simulated" if material.simulated else "observed")  # fmt: skip
+    graph = nx.MultiDiGraph(
+        name=_text(_about(material, action, weeks)), data="simulated" if material.simulated else "observed"
+    )
     graph.graph["provenance"] = _text(one_line(material))
     for i, actor in enumerate(material.forecast.actors):
         x, y = material.positions[i]
         graph.add_node(f"n{i}", label=_text(actor), x=float(x), y=float(y))
     for i, j, present in _edges(weeks):
         for t in present:
-            graph.add_edge(f"n{i}", f"n{j}", weight=float(weeks.values[t, i, j]), start=str(weeks.starts[t]), end=str(weeks.ends[t]), status=weeks.status(t))  # fmt: skip
+            graph.add_edge(
+                f"n{i}",
+                f"n{j}",
+                weight=float(weeks.values[t, i, j]),
+                start=str(weeks.starts[t]),
+                end=str(weeks.ends[t]),
+                status=weeks.status(t),
+            )
     return to_graphml(graph)
 
 
 def _about(material: Material, action: int, weeks: Weeks) -> str:
-    name = f"{material.forecast.actions[action]}, {material.unit}, {weeks.starts[0]} to {weeks.ends[-1]}, expected from {weeks.starts[weeks.n_observed]}"
+    name = (
+        f"{material.forecast.actions[action]}, {material.unit}, {weeks.starts[0]} to {weeks.ends[-1]}, expected from"
+        f" {weeks.starts[weeks.n_observed]}"
+    )
     return f"{name}. {one_line(material)}"
 
 

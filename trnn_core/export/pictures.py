@@ -1,4 +1,5 @@
-"""The charts of a run, as reports, slides and image files show them: always on light ground, always with their title."""
+"""The charts of a run, as reports, slides and image files show them: always on light ground, always with their
+title."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def slug(text: str) -> str:
 
 
 def activity_chart(material: Material) -> Chart:
-    return Chart(activity(material.series), "activity", f"Events of each action per {material.period}, all pairs together")  # fmt: skip
+    return Chart(
+        activity(material.series), "activity", f"Events of each action per {material.period}, all pairs together"
+    )
 
 
 def loss_chart(material: Material) -> Chart:
@@ -43,13 +46,24 @@ def loss_chart(material: Material) -> Chart:
 def expected_heatmap(material: Material, action: int, step: int = 0) -> Chart:
     forecast, name = material.forecast, material.forecast.actions[action]
     lower, upper = forecast.lower[step, ..., action], forecast.upper[step, ..., action]
-    texts = [f"{percent(forecast.level)} interval {a:.3g} to {b:.3g}" for a, b in zip(lower.ravel(), upper.ravel(), strict=True)]  # fmt: skip
+    texts = [
+        f"{percent(forecast.level)} interval {a:.3g} to {b:.3g}"
+        for a, b in zip(lower.ravel(), upper.ravel(), strict=True)
+    ]
     figure = heatmap(
-        forecast.mean[step, ..., action], forecast.actors, f"Expected {name}", unit=material.unit, order=material.order,
-        simulated=material.simulated, subtitle=when(material, step), kind="count" if material.series.source.kind == "count" else "value",
+        forecast.mean[step, ..., action],
+        forecast.actors,
+        f"Expected {name}",
+        unit=material.unit,
+        order=material.order,
+        simulated=material.simulated,
+        subtitle=when(material, step),
+        kind="count" if material.series.source.kind == "count" else "value",
         details=np.array(texts, dtype=object).reshape(lower.shape),
-    )  # fmt: skip
-    return Chart(figure, f"forecast-heatmap-{slug(name)}", f"Matrix of expected {name}, senders in rows, receivers in columns")  # fmt: skip
+    )
+    return Chart(
+        figure, f"forecast-heatmap-{slug(name)}", f"Matrix of expected {name}, senders in rows, receivers in columns"
+    )
 
 
 def expected_network(material: Material, action: int, step: int = 0) -> Chart:
@@ -57,11 +71,19 @@ def expected_network(material: Material, action: int, step: int = 0) -> Chart:
     matrix = forecast.mean[step, ..., action]
     edges = strongest(matrix, top=EDGES)
     figure = network(
-        matrix, forecast.actors, material.positions, f"Expected {name}", edges=edges, unit=material.unit,
-        simulated=material.simulated, height=600,
+        matrix,
+        forecast.actors,
+        material.positions,
+        f"Expected {name}",
+        edges=edges,
+        unit=material.unit,
+        simulated=material.simulated,
+        height=600,
         subtitle=f"{when(material, step)} · {len(edges)} strongest relations · thicker, stronger colour: more",
-    )  # fmt: skip
-    return Chart(figure, f"forecast-network-{slug(name)}", f"Network of the {len(edges)} strongest expected relations, {name}")  # fmt: skip
+    )
+    return Chart(
+        figure, f"forecast-network-{slug(name)}", f"Network of the {len(edges)} strongest expected relations, {name}"
+    )
 
 
 def change_network(material: Material, action: int, step: int = 0) -> Chart:
@@ -69,20 +91,34 @@ def change_network(material: Material, action: int, step: int = 0) -> Chart:
     matrix = forecast.change[step, ..., action]
     edges = strongest(matrix, top=EDGES)
     figure = network(
-        matrix, forecast.actors, material.positions, f"Expected change of {name}", edges=edges, kind="change",
-        unit=material.unit, simulated=material.simulated, height=600,
-        subtitle=f"{when(material, step)}, against {forecast.last_date or 'the last observed'} · orange: more, blue: less",
-    )  # fmt: skip
-    return Chart(figure, f"change-network-{slug(name)}", f"Network of the {len(edges)} largest expected changes, {name}")  # fmt: skip
+        matrix,
+        forecast.actors,
+        material.positions,
+        f"Expected change of {name}",
+        edges=edges,
+        kind="change",
+        unit=material.unit,
+        simulated=material.simulated,
+        height=600,
+        subtitle=(
+            f"{when(material, step)}, against {forecast.last_date or 'the last observed'} · orange: more, blue: less"
+        ),
+    )
+    return Chart(
+        figure, f"change-network-{slug(name)}", f"Network of the {len(edges)} largest expected changes, {name}"
+    )
 
 
 def pair_chart(material: Material, source: int, target: int, action: int) -> Chart:
     """The recent history of one pair, with the forecast as a fan."""
     forecast = material.forecast
     fan = Fan(
-        np.array(forecast.dates, dtype="datetime64[D]"), forecast.mean[:, source, target, action],
-        forecast.lower[:, source, target, action], forecast.upper[:, source, target, action], forecast.level,
-    )  # fmt: skip
+        np.array(forecast.dates, dtype="datetime64[D]"),
+        forecast.mean[:, source, target, action],
+        forecast.lower[:, source, target, action],
+        forecast.upper[:, source, target, action],
+        forecast.level,
+    )
     figure = dyad_history(material.series, source, target, action, fan=fan)
     names = [forecast.actors[source], forecast.actors[target], forecast.actions[action]]
     return Chart(figure, "pair-" + slug("-".join(names)), f"History and forecast: {names[0]} to {names[1]}, {names[2]}")
@@ -94,10 +130,15 @@ def influence_chart(
     assert material.explanation is not None  # asked for only where there is one
     off = np.abs(matrix[~np.eye(len(matrix), dtype=bool)])
     figure: go.Figure = influence_matrix(
-        matrix, material.explanation.actors, title, solid=solid, simulated=material.simulated, subtitle=subtitle,
+        matrix,
+        material.explanation.actors,
+        title,
+        solid=solid,
+        simulated=material.simulated,
+        subtitle=subtitle,
         order=material.order if material.explanation.actors == material.series.actors else None,
         largest=max(float(np.quantile(off, 0.995)), 1e-6) if off.size else 1.0,
-    )  # fmt: skip
+    )
     return Chart(figure, name, f"Matrix: {title}")
 
 
@@ -115,7 +156,11 @@ def top_pair_charts(material: Material, n: int = 2) -> list[Chart]:
     forecast, charts, seen = material.forecast, [], set()
     for falls in (False, True):
         for row in forecast.largest(0, n // 2, falls=falls).itertuples():
-            place = (forecast.actors.index(row.source), forecast.actors.index(row.target), forecast.actions.index(row.action))  # fmt: skip
+            place = (
+                forecast.actors.index(row.source),
+                forecast.actors.index(row.target),
+                forecast.actions.index(row.action),
+            )
             if place not in seen:
                 seen.add(place)
                 charts.append(pair_chart(material, *place))

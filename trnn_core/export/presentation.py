@@ -65,9 +65,15 @@ def _views(material: Material, action: int, last: int) -> list[object]:
     for matrix in weeks.values:
         edges = strongest(np.asarray(matrix), top=EDGES)
         figure = network(
-            matrix, material.forecast.actors, material.positions, "network", edges=edges, unit=material.unit,
-            simulated=material.simulated, height=HEIGHT,
-        )  # fmt: skip
+            matrix,
+            material.forecast.actors,
+            material.positions,
+            "network",
+            edges=edges,
+            unit=material.unit,
+            simulated=material.simulated,
+            height=HEIGHT,
+        )
         figure.update_layout(title=None, height=None, margin={"t": 30, "b": 10, "l": 10, "r": 10})
         _enlarge(figure)
         found.append(json.loads(figure.to_json()))

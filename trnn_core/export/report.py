@@ -51,7 +51,10 @@ def render(material: Material, sections: Sequence[Section], library: str = "") -
     css = read_template("report.css") + (read_template("simulated.css") if material.simulated else "")
     return template.render(
         title=heading(material),
-        subtitle=f"Run {material.run.name} on {material.title}; data up to {material.series.dates[-1]}, report of {material.made}",
+        subtitle=(
+            f"Run {material.run.name} on {material.title}; data up to {material.series.dates[-1]}, report of"
+            f" {material.made}"
+        ),
         sections=sections,
         simulated=material.simulated,
         footer=one_line(material),
@@ -63,7 +66,7 @@ def render(material: Material, sections: Sequence[Section], library: str = "") -
         draw=Markup(draw),
         kind_of=lambda block: type(block).__name__,
         chart_json=lambda chart: Markup(script_json(chart.figure.to_json())),
-    )  # fmt: skip
+    )
 
 
 def heading(material: Material) -> str:
@@ -76,8 +79,13 @@ def content_policy(scripts: Sequence[str], webgl: bool = False, served: bool = F
     WebGL charts compile their shaders' glue code.
     """
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
-    allowed = ("'self' " if served else "") + " ".join(f"'sha256-{h}'" for h in hashes) + (" 'unsafe-eval'" if webgl else "")  # fmt: skip
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
+    allowed = (
+        ("'self' " if served else "") + " ".join(f"'sha256-{h}'" for h in hashes) + (" 'unsafe-eval'" if webgl else "")
+    )
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:;"
+        " base-uri 'none'; form-action 'none'"
+    )
 
 
 def _uses_webgl(sections: Sequence[Section]) -> bool:

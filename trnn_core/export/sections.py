@@ -1,4 +1,5 @@
-"""A report's sections: each a function from the material of a run to blocks. Plain words first, evidence beside them."""
+"""A report's sections: each a function from the material of a run to blocks. Plain words first, evidence beside
+them."""
 
 from __future__ import annotations
 
@@ -24,9 +25,10 @@ from trnn_core.training.recipes import recipe_text
 def question(m: Material) -> list[Block]:
     series, forecast = m.series, m.forecast
     asked = (
-        f"Given what {len(series.actors)} actors did to each other in {len(series):,} {series.period}s up to {series.dates[-1]}: "
-        f"who is expected to do how much to whom in the next {len(forecast.dates)} {series.period}{'s' if len(forecast.dates) > 1 else ''}, "
-        f"and how sure is that? Counted are {_list(series.actions)}."
+        f"Given what {len(series.actors)} actors did to each other in {len(series):,} {series.period}s up to"
+        f" {series.dates[-1]}: who is expected to do how much to whom in the next {len(forecast.dates)}"
+        f" {series.period}{'s' if len(forecast.dates) > 1 else ''}, and how sure is that? Counted are"
+        f" {_list(series.actions)}."
     )
     found = [sentence[0].upper() + sentence[1:] + "." for sentence in forecast.headlines()]
     blocks: list[Block] = [Text(asked, "lead")]
@@ -41,9 +43,9 @@ def data(m: Material) -> list[Block]:
     series = m.series
     part = shares(series)
     words = (
-        f"{m.title}: {len(series.actors)} actors, {len(series.actions)} actions, {len(series):,} {series.period}s from "
-        f"{series.dates[0]} to {series.dates[-1]}. {percent(part['zero'], 1)} of the observed cells between different actors are zero; "
-        f"{percent(part['missing'], 1)} were not observed."
+        f"{m.title}: {len(series.actors)} actors, {len(series.actions)} actions, {len(series):,} {series.period}s from"
+        f" {series.dates[0]} to {series.dates[-1]}. {percent(part['zero'], 1)} of the observed cells between different"
+        f" actors are zero; {percent(part['missing'], 1)} were not observed."
     )
     blocks: list[Block] = [Text(words), Text(licence_note(m), "note"), pictures.activity_chart(m)]
     active = most_active(series, 10).rename(columns={"actor": "Actor", "sent": "Sent", "received": "Received"})
@@ -57,17 +59,29 @@ def _import_report(found: dict[str, Any]) -> list[Block]:
             return [Text("How the data was read:"), Bullets(tuple(import_report.summary(found)))]
         except KeyError:
             pass  # written by another version: told fact by fact below
-    facts = tuple(f"{key.replace('_', ' ')}: {_short(value)}" for key, value in found.items() if value not in ("", None, {}, []))  # fmt: skip
-    return [Text("What is recorded about the making of the data:"), Bullets(facts)] if facts else [Text("No import report came with the data.", "note")]  # fmt: skip
+    facts = tuple(
+        f"{key.replace('_', ' ')}: {_short(value)}" for key, value in found.items() if value not in ("", None, {}, [])
+    )
+    return (
+        [Text("What is recorded about the making of the data:"), Bullets(facts)]
+        if facts
+        else [Text("No import report came with the data.", "note")]
+    )
 
 
 def model(m: Material) -> list[Block]:
     recipe, summary = m.run.recipe, m.summary
     words = str(m.forecast.meta.get("model") or summary.get("model") or "A tensorial recurrent network")
     facts = [
-        f"It reads windows of {recipe.data.window} {m.period}s and predicts the {m.period} that follows; values are worked on after the transform {recipe.data.transform}.",
+        (
+            f"It reads windows of {recipe.data.window} {m.period}s and predicts the {m.period} that follows; values are"
+            f" worked on after the transform {recipe.data.transform}."
+        ),
         f"Inputs: {', '.join(recipe.data.slices)}.",
-        f"Chronological split: the last {percent(recipe.data.test)} of the {m.period}s were kept for the test, the {percent(recipe.data.validation)} before them chose the best epoch; neither was learnt from.",
+        (
+            f"Chronological split: the last {percent(recipe.data.test)} of the {m.period}s were kept for the test, the"
+            f" {percent(recipe.data.validation)} before them chose the best epoch; neither was learnt from."
+        ),
     ]
     if summary.get("n_parameters"):
         facts.insert(0, f"{summary['n_parameters']:,} parameters.")
@@ -76,10 +90,16 @@ def model(m: Material) -> list[Block]:
 
 def training(m: Material) -> list[Block]:
     status, history = m.run.status(), m.run.history_frame()
-    words = f"The training is {status.state}: {len(history)} of {m.run.recipe.train.epochs} epochs in {status.seconds:,.0f} s."
+    words = (
+        f"The training is {status.state}: {len(history)} of {m.run.recipe.train.epochs} epochs in"
+        f" {status.seconds:,.0f} s."
+    )
     best = best_epoch(history)
     if best is not None:
-        words += f" The validation loss was lowest, {best[1]:.5g}, after epoch {best[0]}; the weights of that epoch are used."  # fmt: skip
+        words += (
+            f" The validation loss was lowest, {best[1]:.5g}, after epoch {best[0]}; the weights of that epoch are"
+            " used."
+        )
     if scale := m.summary.get("loss_scale"):
         words += f" Loss: {scale}."
     return [Text(words), pictures.loss_chart(m)]
@@ -87,8 +107,8 @@ def training(m: Material) -> list[Block]:
 
 def forecast(m: Material) -> list[Block]:
     intro = (
-        f"Expected {m.unit} for the {m.period} of {m.forecast.dates[0]}, action by action: as a network of the strongest "
-        "relations, and as a matrix with senders in rows and receivers in columns."
+        f"Expected {m.unit} for the {m.period} of {m.forecast.dates[0]}, action by action: as a network of the"
+        " strongest relations, and as a matrix with senders in rows and receivers in columns."
     )
     blocks: list[Block] = [Text(intro)]
     for k in range(len(m.forecast.actions)):
@@ -101,7 +121,11 @@ def changes(m: Material) -> list[Block]:
     for falls, word in ((False, "rises"), (True, "falls")):
         rows = m.forecast.largest(0, 10, falls=falls)
         if len(rows):
-            blocks.append(changes_table(m, rows, f"Largest expected {word} from {m.forecast.last_date} to {m.forecast.dates[0]}, {m.unit}."))  # fmt: skip
+            blocks.append(
+                changes_table(
+                    m, rows, f"Largest expected {word} from {m.forecast.last_date} to {m.forecast.dates[0]}, {m.unit}."
+                )
+            )
         else:
             blocks.append(Text(f"No {word} are expected."))
     if words := m.forecast.meta.get("intervals"):
@@ -112,24 +136,42 @@ def changes(m: Material) -> list[Block]:
 def changes_table(m: Material, rows: pd.DataFrame, caption: str) -> Table:
     level = percent(m.forecast.level)
     names = {
-        "source": "Sender", "target": "Receiver", "action": "Action", "last_observed": "Last", "forecast": "Expected",
-        "lower": f"{level} from", "upper": f"{level} to", "change": "Change",
-    }  # fmt: skip
+        "source": "Sender",
+        "target": "Receiver",
+        "action": "Action",
+        "last_observed": "Last",
+        "forecast": "Expected",
+        "lower": f"{level} from",
+        "upper": f"{level} to",
+        "change": "Change",
+    }
     return Table(rows[list(names)].rename(columns=names), caption, signed=("Change",))
 
 
 def limits(m: Material) -> list[Block]:
     points = [
-        "The forecast continues what the data show. It knows nothing of plans, talks or events that left no trace in them.",
-        f"Intervals say how wrong the network was lately at this distance. A break with the past can fall outside them more often than the {percent(m.forecast.level)} suggest.",
+        (
+            "The forecast continues what the data show. It knows nothing of plans, talks or events that left no trace"
+            " in them."
+        ),
+        (
+            "Intervals say how wrong the network was lately at this distance. A break with the past can fall outside"
+            f" them more often than the {percent(m.forecast.level)} suggest."
+        ),
         f"Errors grow with the distance; steps beyond the first {m.period} feed on the network's own forecasts.",
-        "Event data count reports, not deeds: countries that are written about less seem quieter than they are, and coding errors stay in.",
+        (
+            "Event data count reports, not deeds: countries that are written about less seem quieter than they are, and"
+            " coding errors stay in."
+        ),
         "Association is not cause: that one country's acts precede another's does not mean that they bring them about.",
     ]
     if m.simulated:
         points.insert(0, f"{SIMULATED} Nothing here says anything about the world.")
     if m.backtest is None:
-        points.append("No backtest is stored with this run: its past errors are known only from the short test above, against one simple rival.")  # fmt: skip
+        points.append(
+            "No backtest is stored with this run: its past errors are known only from the short test above, against one"
+            " simple rival."
+        )
     return [Bullets(tuple(points))]
 
 
@@ -145,7 +187,11 @@ def recipe(m: Material) -> list[Block]:
 
 
 def citation(m: Material) -> list[Block]:
-    return [Bullets(tuple(provenance(m))), Text("Please cite the method and the software:"), Code(bibtex(m), "citation.bib")]  # fmt: skip
+    return [
+        Bullets(tuple(provenance(m))),
+        Text("Please cite the method and the software:"),
+        Code(bibtex(m), "citation.bib"),
+    ]
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Material], list[Block]]]] = {

@@ -25,10 +25,25 @@ EXCEL_ROWS = 1_048_575  # below the header
 EXCEL_TEXT = 32_767
 SHEET_NAME = re.compile(r"[\[\]:*?/\\']")
 LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    '"': r"\textquotedbl{}", "→": r"$\rightarrow$", "\n": " ", "\r": " ", "\t": " ",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "→": r"$\rightarrow$",
+    "\n": " ",
+    "\r": " ",
+    "\t": " ",
+}
 
 
 def forecast_table(material: Material) -> pd.DataFrame:
@@ -58,7 +73,10 @@ def _write_sheet(
     book: xlsxwriter.Workbook, name: str, table: pd.DataFrame, simulated: bool, width: int | None = None
 ) -> None:
     if len(table) > EXCEL_ROWS:
-        raise TRNNError(f"An Excel sheet holds at most {EXCEL_ROWS:,} rows. '{name}' has {len(table):,}; save it as CSV or Parquet instead.")  # fmt: skip
+        raise TRNNError(
+            f"An Excel sheet holds at most {EXCEL_ROWS:,} rows. '{name}' has {len(table):,}; save it as CSV or Parquet"
+            " instead."
+        )
     sheet = book.add_worksheet(name)
     bold, day = book.add_format({"bold": True}), book.add_format({"num_format": "yyyy-mm-dd"})
     for i, column in enumerate(table.columns):
@@ -87,7 +105,10 @@ def to_parquet(table: pd.DataFrame, material: Material) -> bytes:
     """Typed columns; provenance and licence in the file's own metadata."""
     typed = table.assign(date=pd.to_datetime(table["date"]).dt.date) if "date" in table.columns else table
     arrow = pa.Table.from_pandas(typed, preserve_index=False)
-    notes = {b"provenance": " ".join(provenance(material)).encode(), b"simulated": str(material.simulated).lower().encode()}  # fmt: skip
+    notes = {
+        b"provenance": " ".join(provenance(material)).encode(),
+        b"simulated": str(material.simulated).lower().encode(),
+    }
     out = io.BytesIO()
     pq.write_table(arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **notes}), out, compression="zstd")
     return out.getvalue()
@@ -101,9 +122,13 @@ def to_stata(table: pd.DataFrame, material: Material) -> bytes:
     label = ("SIMULATED data: " if material.simulated else "") + material.title
     out = io.BytesIO()
     shown.to_stata(
-        out, write_index=False, version=118, convert_dates={"date": "td"} if "date" in shown.columns else None,
-        data_label=label[:80], convert_strl=[c for c in texts if shown[c].str.len().max() > 100],
-    )  # fmt: skip
+        out,
+        write_index=False,
+        version=118,
+        convert_dates={"date": "td"} if "date" in shown.columns else None,
+        data_label=label[:80],
+        convert_strl=[c for c in texts if shown[c].str.len().max() > 100],
+    )
     return out.getvalue()
 
 

@@ -79,7 +79,10 @@ def _plan(section: Section, material: Material) -> list[Slide]:
         elif isinstance(block, Chart):
             plan.append(Slide(_title_of(block), block))
     if section.name == "forecast":
-        plan += [Slide(_title_of(c), c) for c in (pictures.change_network(material, k) for k in range(len(material.forecast.actions)))]  # fmt: skip
+        plan += [
+            Slide(_title_of(c), c)
+            for c in (pictures.change_network(material, k) for k in range(len(material.forecast.actions)))
+        ]
         said = []
     size = math.ceil(len(said) / max(1, math.ceil(len(said) / BULLETS)))  # no slide with a lonely last point
     pages = [tuple(said[i : i + size]) for i in range(0, len(said), size)] if said else []
@@ -108,7 +111,13 @@ def _add(deck, material: Material, slide: Slide, images) -> None:
         picture = next(images)
         wide, tall = struct.unpack(">II", picture[16:24])  # of a PNG's first chunk
         scale = min(ROOM / wide, DEEP / tall)
-        shape = page.shapes.add_picture(io.BytesIO(picture), Emu(round(LEFT + (ROOM - wide * scale) / 2)), TOP, Emu(round(wide * scale)), Emu(round(tall * scale)))  # fmt: skip
+        shape = page.shapes.add_picture(
+            io.BytesIO(picture),
+            Emu(round(LEFT + (ROOM - wide * scale) / 2)),
+            TOP,
+            Emu(round(wide * scale)),
+            Emu(round(tall * scale)),
+        )
         shape._element.nvPicPr.cNvPr.set("descr", clean(content.alt))  # read out to those who do not see it
     elif isinstance(content, Table):
         _table(page, content)
@@ -131,7 +140,10 @@ def _closing(deck, material: Material) -> None:
     page = _page(
         deck, material, "Source, licence and citation", notes=f"recipe.toml\n\n{recipe_text(material.run.recipe)}"
     )
-    cite = "Cite: Bai, Zhang and Gao (2017), Tensorial Recurrent Neural Networks for Longitudinal Data Analysis, arXiv:1708.00185; and TRNN Studio. BibTeX and recipe are in the notes."
+    cite = (
+        "Cite: Bai, Zhang and Gao (2017), Tensorial Recurrent Neural Networks for Longitudinal Data Analysis,"
+        " arXiv:1708.00185; and TRNN Studio. BibTeX and recipe are in the notes."
+    )
     _bullets(page, Bullets((*provenance(material), cite)))
 
 
@@ -154,7 +166,12 @@ def _page(deck, material: Material, title: str, notes: str = ""):
 def _notes(material: Material) -> str:
     protocol = material.backtest.protocol if material.backtest else "No backtest is stored with this run."
     test = material.summary.get("test") or {}
-    scored = f"Test: {test['n_origins']} {material.period}s, MSE {test['mse']:.5f} ({test['scale']}), that of repeating the last {material.period} {test['mse_persistence']:.5f}." if test else "Not scored on test periods."  # fmt: skip
+    scored = (
+        f"Test: {test['n_origins']} {material.period}s, MSE {test['mse']:.5f} ({test['scale']}), that of repeating the"
+        f" last {material.period} {test['mse_persistence']:.5f}."
+        if test
+        else "Not scored on test periods."
+    )
     return f"Protocol. {protocol} {scored}\n\n{about_text(material)}"
 
 

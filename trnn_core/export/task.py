@@ -23,12 +23,20 @@ from trnn_core.training.task_process import TaskContext, sweep
 
 KIND, RESULT = "export", "file"
 KEPT = 20  # files of this kind that wait to be saved; a ZIP takes some megabytes
-READ = ("forecast.npz", "summary.json", "backtest.parquet", "backtest.json", "backtest.dyads.parquet", "explanation.npz")  # fmt: skip
+READ = (
+    "forecast.npz",
+    "summary.json",
+    "backtest.parquet",
+    "backtest.json",
+    "backtest.dyads.parquet",
+    "explanation.npz",
+)
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form in which a run can be taken away; `make` is given the material, the sections and where to tell progress."""
+    """A form in which a run can be taken away; `make` is given the material, the sections and where to tell
+    progress."""
 
     make: Callable[[Material, Sequence[str], Progress], bytes]
     ending: str
@@ -38,9 +46,11 @@ class Form:
 FORMS = {
     "PDF": Form(pdf_report, "pdf", "application/pdf"),
     "Slides (PPTX)": Form(slides, "pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
-    "Presentation (HTML)": Form(lambda m, names, tell: presentation(m, progress=tell).encode(), "presentation.html", "text/html"),
+    "Presentation (HTML)": Form(
+        lambda m, names, tell: presentation(m, progress=tell).encode(), "presentation.html", "text/html"
+    ),
     "Everything (ZIP)": Form(lambda m, names, tell: zip_bundle(m, progress=tell), "zip", "application/zip"),
-}  # fmt: skip
+}
 
 
 class Stopped(Exception):
@@ -50,7 +60,14 @@ class Stopped(Exception):
 def arguments_of(run: Run, form: str, sections: Sequence[str]) -> dict[str, Any]:
     """All that determines the file, so that a run that has learnt more is told anew."""
     written = {name: (run.folder / name).stat().st_mtime_ns for name in READ if (run.folder / name).exists()}
-    return {"form": form, "sections": list(sections), "name": run.name, "written": written, "made": date.today().isoformat(), "version": __version__}  # fmt: skip
+    return {
+        "form": form,
+        "sections": list(sections),
+        "name": run.name,
+        "written": written,
+        "made": date.today().isoformat(),
+        "version": __version__,
+    }
 
 
 class Teller:

@@ -1,4 +1,5 @@
-"""Why, and what if: questions to a trained model. Names are loaded when first used, so that pages need not wait for torch.
+"""Why, and what if: questions to a trained model. Names are loaded when first used, so that pages need not wait for
+torch.
 
 >>> from trnn_core.insight import parse_shock, load_view, attribute, run_scenario, impulse_response, explain_influence
 """

@@ -43,7 +43,8 @@ class Influence:
         return self.sender, self.receiver, self.action
 
     def scaled(self) -> Influence:
-        """Turned and stretched so that the mean of each diagonal is 1; the largest entry is 1 where that mean is next to 0."""
+        """Turned and stretched so that the mean of each diagonal is 1; the largest entry is 1 where that mean is next
+        to 0."""
         return Influence.of((scale_matrix(m) for m in self.parts()), self.method)
 
 
@@ -64,7 +65,8 @@ def scale_matrix(matrix: np.ndarray) -> np.ndarray:
 class InfluenceSet:
     """Influence of one run read three ways, each scaled to a mean continuation of 1, with what may be believed of it.
 
-    errors and solid belong to the Jacobian: standard errors, and which ties stand out from them, (N, N), (N, N), (K, K).
+    errors and solid belong to the Jacobian: standard errors, and which ties stand out from them, (N, N), (N, N), (K,
+    K).
     """
 
     jacobian: Influence
@@ -91,12 +93,27 @@ class InfluenceSet:
 
     def to_npz(self) -> bytes:
         """The content of a run's explanation.npz; a report reads `sender`, `receiver`, `actors` and `method` of it."""
-        arrays: dict[str, Any] = {"actors": np.array(self.actors), "actions": np.array(self.actions), "method": np.array(self.jacobian.method), "stability": np.array(self.stability), "retrained": np.array(self.retrained), "between": np.array(self.between)}  # fmt: skip
+        arrays: dict[str, Any] = {
+            "actors": np.array(self.actors),
+            "actions": np.array(self.actions),
+            "method": np.array(self.jacobian.method),
+            "stability": np.array(self.stability),
+            "retrained": np.array(self.retrained),
+            "between": np.array(self.between),
+        }
         for p, part in enumerate(PARTS):
-            arrays |= {part: self.jacobian.parts()[p], f"{part}_error": self.errors[p], f"{part}_solid": self.solid[p], f"{part}_regression": self.regression.parts()[p]}  # fmt: skip
+            arrays |= {
+                part: self.jacobian.parts()[p],
+                f"{part}_error": self.errors[p],
+                f"{part}_solid": self.solid[p],
+                f"{part}_regression": self.regression.parts()[p],
+            }
             if self.modes is not None:
                 arrays[f"{part}_modes"] = self.modes.parts()[p]
-        arrays |= {"regression_method": np.array(self.regression.method), "modes_method": np.array(self.modes.method if self.modes else "")}  # fmt: skip
+        arrays |= {
+            "regression_method": np.array(self.regression.method),
+            "modes_method": np.array(self.modes.method if self.modes else ""),
+        }
         return _npz(arrays)
 
     @classmethod
@@ -109,11 +126,16 @@ class InfluenceSet:
             )
             return cls(
                 Influence.of((a[p] for p in PARTS), str(a["method"])),
-                Influence.of((a[f"{p}_regression"] for p in PARTS), str(a["regression_method"])), modes,
-                tuple(a[f"{p}_error"] for p in PARTS), tuple(a[f"{p}_solid"] for p in PARTS),  # type: ignore[arg-type]
-                str(a["stability"]), int(a["retrained"]), tuple(map(float, a["between"])),  # type: ignore[arg-type]
-                tuple(map(str, a["actors"])), tuple(map(str, a["actions"])),
-            )  # fmt: skip
+                Influence.of((a[f"{p}_regression"] for p in PARTS), str(a["regression_method"])),
+                modes,
+                tuple(a[f"{p}_error"] for p in PARTS),
+                tuple(a[f"{p}_solid"] for p in PARTS),  # type: ignore[arg-type]
+                str(a["stability"]),
+                int(a["retrained"]),
+                tuple(map(float, a["between"])),  # type: ignore[arg-type]
+                tuple(map(str, a["actors"])),
+                tuple(map(str, a["actions"])),
+            )
         except Exception as e:  # a zip can break in many ways; all of them mean the same here
             raise TRNNError(f"The stored explanation cannot be read ({e}); explain the run again.") from e
 
@@ -156,7 +178,8 @@ class Attribution:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Two forecasts, `changed` and `usual` (mean, lower, upper: (H, N, N, K) each), and their difference with an interval."""
+    """Two forecasts, `changed` and `usual` (mean, lower, upper: (H, N, N, K) each), and their difference with an
+    interval."""
 
     changed: tuple[np.ndarray, np.ndarray, np.ndarray]
     usual: tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -184,7 +207,8 @@ class Impulse:
     n_origins: int
 
     def strongest(self, n: int = 10) -> list[tuple[int, int, int]]:
-        """The cells that answer most over the whole horizon, by the sum of their absolute answers; the pushed one too."""
+        """The cells that answer most over the whole horizon, by the sum of their absolute answers; the pushed one
+        too."""
         total = np.abs(self.mean).sum(axis=0)
         places = np.argsort(-total, axis=None, kind="stable")[:n]
         return [tuple(int(x) for x in np.unravel_index(p, total.shape)) for p in places]  # type: ignore[misc]

@@ -1,8 +1,9 @@
 """Attribution: what of the recent past drove one forecast cell, and by how much.
 
-Integrated gradients (Sundararajan, Taly and Yan 2017) on the level scale, from a *usual* past (each cell at its mean over
-the year before) to the past as it was, by Gauss-Legendre quadrature with as many points as completeness needs: the
-contributions add up to the difference between the forecast and the forecast after a usual past, within `TOLERANCE`.
+Integrated gradients (Sundararajan, Taly and Yan 2017) on the level scale, from a *usual* past (each cell at its mean
+over the year before) to the past as it was, by Gauss-Legendre quadrature with as many points as completeness needs:
+the contributions add up to the difference between the forecast and the forecast after a usual past, within
+`TOLERANCE`.
 
 Dimension letters: T periods, N actors, K actions.
 """
@@ -26,9 +27,15 @@ def attribute(view: View, cell: tuple[int, int, int], step: int = 1, origin: int
     """Explain the forecast of one cell `step` periods after the origin (the last period of the series)."""
     n, k = view.series.shape[1], view.series.shape[3]
     if not (0 <= cell[0] < n and 0 <= cell[1] < n and 0 <= cell[2] < k):
-        raise TRNNError(f"A cell must be a sender and a receiver from 0 to {n - 1} and an action from 0 to {k - 1}. Got {cell} instead.")  # fmt: skip
+        raise TRNNError(
+            f"A cell must be a sender and a receiver from 0 to {n - 1} and an action from 0 to {k - 1}. Got {cell}"
+            " instead."
+        )
     if cell[0] == cell[1] and not view.series.source.diagonal:
-        raise TRNNError(f"A cell must go from one country to another. Got {view.series.actors[cell[0]]} to itself, which these data do not hold.")  # fmt: skip
+        raise TRNNError(
+            f"A cell must go from one country to another. Got {view.series.actors[cell[0]]} to itself, which these data"
+            " do not hold."
+        )
     if not 1 <= step <= 52:
         raise TRNNError(f"The step ahead must be from 1 to 52 periods. Got {step} instead.")
     last = len(view.series) - 1 if origin is None else origin
@@ -43,13 +50,23 @@ def attribute(view: View, cell: tuple[int, int, int], step: int = 1, origin: int
     values = view.values(np.array([start, end]))
     first = last + 1 - len(past)
     return Attribution(
-        cell, step, tuple(str(view.series.dates[max(t, 0)]) for t in range(first, last + 1)), found, start, end,
-        float(values[0]), float(values[1]), _as_values(view, past.numpy()), _as_values(view, usual[0].numpy()), n_points,
-    )  # fmt: skip
+        cell,
+        step,
+        tuple(str(view.series.dates[max(t, 0)]) for t in range(first, last + 1)),
+        found,
+        start,
+        end,
+        float(values[0]),
+        float(values[1]),
+        _as_values(view, past.numpy()),
+        _as_values(view, usual[0].numpy()),
+        n_points,
+    )
 
 
 def usual_week(view: View, last: int, n_periods: int = USUAL_PERIODS) -> Tensor:
-    """Each cell's mean level (N, N, K) over the year before the periods that enter the forecast, or what there is of it."""
+    """Each cell's mean level (N, N, K) over the year before the periods that enter the forecast, or what there is of
+    it."""
     values = np.asarray(view.series.values, dtype=np.float64)
     end = max(
         last + 1 - min(view.reach, 13), min(last + 1, 13)

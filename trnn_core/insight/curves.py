@@ -1,7 +1,8 @@
 """Curves: elementwise maps between levels and the scale a network works on, with their derivatives.
 
-The *level* of a count is log(1 + count), of any other value the value itself. All transforms act cell by cell; those that
-are straight lines in the level or in the value are exact in torch, any other is taken from numpy with a central difference.
+The *level* of a count is log(1 + count), of any other value the value itself. All transforms act cell by cell; those
+that are straight lines in the level or in the value are exact in torch, any other is taken from numpy with a central
+difference.
 """
 
 from __future__ import annotations

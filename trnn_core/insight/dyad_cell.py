@@ -1,4 +1,5 @@
-"""One pair's forecast by the recommended model once more, in torch, so that it can be differentiated by the recent past.
+"""One pair's forecast by the recommended model once more, in torch, so that it can be differentiated by the recent
+past.
 
 The channels of `models/channels.py` and the features of `models/features.py` are linear in levels or counts but for a
 logarithm or a product at the end: moving averages of the recent periods are sums with fixed weights on top of what the
@@ -24,12 +25,16 @@ from trnn_core.models.recommended import _CLIP, Recommended
 class CellModel:
     """The expected levels (B, K) of one pair, from recent levels (B, R, N, N, K) up to one origin."""
 
-    def __init__(self, model: Recommended, series: RelationalSeries, pair: tuple[int, int], origin: int, reach: int) -> None:  # fmt: skip
+    def __init__(
+        self, model: Recommended, series: RelationalSeries, pair: tuple[int, int], origin: int, reach: int
+    ) -> None:
         self.model, self.pair, self.origin, self.reach = model, pair, origin, reach
         self.panel = Panel.of(series.select(periods=slice(0, origin + 1)))
         self.window = model.plan.window
         off = self.panel.cells[..., None]
-        self._values, self._level = (np.where(off, x, 0.0).astype(np.float64) for x in (self.panel.values, self.panel.level))  # fmt: skip
+        self._values, self._level = (
+            np.where(off, x, 0.0).astype(np.float64) for x in (self.panel.values, self.panel.level)
+        )
         self._off = torch.from_numpy(off.astype(np.float64))
         self._given: dict[int, np.ndarray] = {}
 
@@ -39,7 +44,9 @@ class CellModel:
         now, course = self._channels(level, value, step)
         way = self._highway(level, value, step)  # (B, 3, K)
         inputs = torch.cat([now, way], dim=1)
-        centre, spread = (torch.from_numpy(np.asarray(x, dtype=np.float64)) for x in (self.model._centre, self.model._spread))  # fmt: skip
+        centre, spread = (
+            torch.from_numpy(np.asarray(x, dtype=np.float64)) for x in (self.model._centre, self.model._spread)
+        )
         inputs = ((inputs - centre) / spread).clamp(-_CLIP, _CLIP)
         recurrent = list(self.model._channels(self.panel).recurrent)
         course = ((course - centre[recurrent]) / spread[recurrent]).clamp(-_CLIP, _CLIP)
@@ -49,7 +56,8 @@ class CellModel:
         return torch.log1p(torch.exp(whole[:, 0])) if self.panel.counts else whole[:, 2]
 
     def _average(self, x: Tensor, whole: np.ndarray, alpha: float, n: int) -> Tensor:
-        """`models.panel.ewma` in the last n periods: x (B, R, ...) recent, `whole` (T, ...) as it was -> (B, n, ...)."""
+        """`models.panel.ewma` in the last n periods: x (B, R, ...) recent, `whole` (T, ...) as it was -> (B, n,
+        ...)."""
         recent = min(self.reach, len(whole))
         older = whole[: len(whole) - recent]
         keep = 1.0 - alpha
@@ -107,7 +115,9 @@ class CellModel:
         found |= {f"mean count {a}": log(x, 0.2 * a**0.66) for a, x in counts.items()}
         found["reciprocal mean level"] = self._average(level[:, :, j, i], self._level[:, j, i], 0.3, n)
         for a, floor in ((0.1, 0.03), (0.03, 0.02)):
-            found[f"reciprocal mean count {a}"] = log(self._average(value[:, :, j, i], self._values[:, j, i], a, n), floor)  # fmt: skip
+            found[f"reciprocal mean count {a}"] = log(
+                self._average(value[:, :, j, i], self._values[:, j, i], a, n), floor
+            )
         if not self.model.parts.relational:
             return found
         sums = {
@@ -120,7 +130,9 @@ class CellModel:
             found[f"{who} news"] = log(recent[:, -n:], 1.0) - log(mean[0.1], 1.0)
             found[f"{who} trend"] = log(mean[0.3], 0.5) - log(mean[0.03], 0.5)
             found[f"{who} activity"] = log(mean[0.1], 0.5)
-        found["sender as receiver"] = log(self._average(value[:, :, :, i].sum(2), self._values[:, :, i].sum(1), 0.1, 1), 0.5)  # fmt: skip
+        found["sender as receiver"] = log(
+            self._average(value[:, :, :, i].sum(2), self._values[:, :, i].sum(1), 0.1, 1), 0.5
+        )
         found["receiver as sender"] = log(self._average(value[:, :, j].sum(2), self._values[:, j].sum(1), 0.1, 1), 0.5)
         both = [self._ties(level, x) for x in (i, j)]
         paths = (both[0] * both[1]).sum(1, keepdim=True) / level.shape[2]
@@ -167,7 +179,9 @@ class CellModel:
         turned = mean(level[:, :, j, i], self._level[:, j, i])
         found = {"level": now, "now": now, "slow": slow, "reciprocal": level[:, -1, j, i], "reciprocal ewma .1": turned}
         found |= {f"lag {lag}": level[:, -1 - lag, i, j] for lag in (1, 2, 3)}
-        found |= {f"ewma {a}": mean(level[:, :, i, j], self._level[:, i, j], float(a)) for a in (".3", ".1", ".03", ".01")}  # fmt: skip
+        found |= {
+            f"ewma {a}": mean(level[:, :, i, j], self._level[:, i, j], float(a)) for a in (".3", ".1", ".03", ".01")
+        }
         found["reciprocal ewma .3"] = mean(level[:, :, j, i], self._level[:, j, i], 0.3)
         count = mean(value[:, :, i, j], self._values[:, i, j])
         found["count ewma .1"] = torch.log1p(count) if self.panel.counts else count

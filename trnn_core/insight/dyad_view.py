@@ -44,7 +44,10 @@ class DyadView:
 
     def past(self, origin: int) -> Tensor:
         if not _FIRST <= origin < len(self.series):
-            raise TRNNError(f"A forecast must start after period {_FIRST + 1} to {len(self.series)} of the series. Got period {origin + 1} instead.")  # fmt: skip
+            raise TRNNError(
+                f"A forecast must start after period {_FIRST + 1} to {len(self.series)} of the series. Got period"
+                f" {origin + 1} instead."
+            )
         rows = np.maximum(np.arange(origin + 1 - self.reach, origin + 1), 0)
         return torch.from_numpy(self._levels[rows])
 
@@ -61,7 +64,11 @@ class DyadView:
             values = np.array(history.values)
             values[-1] = np.round(np.expm1(levels)) if self.counts else levels
             history = replace(history, values=values, observed=history.observed | np.isfinite(values))
-            found.append(np.log1p(self.model.forecast(history, horizon).mean) if self.counts else self.model.forecast(history, horizon).mean)  # fmt: skip
+            found.append(
+                np.log1p(self.model.forecast(history, horizon).mean)
+                if self.counts
+                else self.model.forecast(history, horizon).mean
+            )
         return np.stack(found)
 
     def expected(self, weeks: np.ndarray) -> np.ndarray:

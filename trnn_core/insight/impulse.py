@@ -17,7 +17,9 @@ HORIZON = 8
 LEVEL = 0.9
 
 
-def impulse_response(view: View, cell: tuple[int, int, int], size: float, horizon: int = HORIZON, n_origins: int = N_ORIGINS) -> Impulse:  # fmt: skip
+def impulse_response(
+    view: View, cell: tuple[int, int, int], size: float, horizon: int = HORIZON, n_origins: int = N_ORIGINS
+) -> Impulse:
     """Add `size` events to one cell of the last week known, at each of the recent origins, and see what differs."""
     i, j, k = cell
     if i == j and not view.series.source.diagonal:
@@ -30,7 +32,9 @@ def impulse_response(view: View, cell: tuple[int, int, int], size: float, horizo
     before = np.stack([view.past(int(t))[-1].numpy() for t in origins]).astype(np.float64)  # (O, N, N, K)
     after = before.copy()
     now = before[:, i, j, k]
-    after[:, i, j, k] = np.log1p(np.maximum(np.expm1(now) + size, 0.0)) if view.series.source.kind == "count" else now + size  # fmt: skip
+    after[:, i, j, k] = (
+        np.log1p(np.maximum(np.expm1(now) + size, 0.0)) if view.series.source.kind == "count" else now + size
+    )
     levels = [view.answers(origins, last, horizon) for last in (after, before)]
     each, gap = view.values(levels[0]) - view.values(levels[1]), levels[0] - levels[1]
     if not view.series.source.diagonal:

@@ -1,7 +1,8 @@
 """Who moves whom: read off a trained network's mode matrices, off its input-output Jacobian, and off Hoff's regression.
 
-Matrices are (N, N) for countries and (K, K) for actions: row, who is moved; column, who moves. Each is scaled so that the
-mean of its diagonal, a country's (or an action's) own continuation, is 1: then the three ways compare side by side.
+Matrices are (N, N) for countries and (K, K) for actions: row, who is moved; column, who moves. Each is scaled so that
+the mean of its diagonal, a country's (or an action's) own continuation, is 1: then the three ways compare side by
+side.
 
 Dimension letters: O periods looked at, N actors, K actions.
 """
@@ -40,7 +41,10 @@ def mode_influence(network: TensorNetwork, slices: tuple[str, ...] = ("direct",)
     """
     cell, readout = network.cell, network.readout
     if network.config.num_layers != 1 or (readout is not None and not readout.is_tucker):
-        raise TRNNError("Mode matrices can be read off a network of one layer with a tensor response. This one has another form; use the Jacobian.")  # fmt: skip
+        raise TRNNError(
+            "Mode matrices can be read off a network of one layer with a tensor response. This one has another form;"
+            " use the Jacobian."
+        )
     found = []
     for mode in (1, 2, 3):
         way = cell.factor("U", CELLS[network.config.cell].news, mode).double()
@@ -63,12 +67,13 @@ def recent_origins(view: View, n_periods: int = RECENT) -> np.ndarray:
 def jacobian_by_period(
     view: NetworkView, origins: np.ndarray, size: float = SIZE, seed: int = 0, progress: Progress = silent
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Per period, how the forecast answers when one actor's acts of the last week are moved: (O, N, N) twice and (O, K, K).
+    """Per period, how the forecast answers when one actor's acts of the last week are moved: (O, N, N) twice and (O,
+    K, K).
 
-    sender[o, i, m] is the mean over partners j and actions k of d y_ijk / d x_mjk, each in usual variations of its cell.
-    All acts of m are moved at once, up or down by `size` at random: what answers with the sign of its own partner and
-    action is the direct effect, the rest averages out. For a size that is not small this is the Jacobian averaged over
-    the stretch that a usual week covers.
+    sender[o, i, m] is the mean over partners j and actions k of d y_ijk / d x_mjk, each in usual variations of its
+    cell. All acts of m are moved at once, up or down by `size` at random: what answers with the sign of its own
+    partner and action is the direct effect, the rest averages out. For a size that is not small this is the Jacobian
+    averaged over the stretch that a usual week covers.
     """
     n, k = view.series.shape[1], view.series.shape[3]
     rng = np.random.default_rng(seed)
@@ -113,7 +118,10 @@ def jacobian_influence(
 
 
 def jacobian_words(view: View, n_periods: int) -> str:
-    return f"input-output Jacobian of the forecast by last {view.series.period}'s acts, mean over the {n_periods} most recent {view.series.period}s, in usual variations of each relation"
+    return (
+        f"input-output Jacobian of the forecast by last {view.series.period}'s acts, mean over the {n_periods} most"
+        f" recent {view.series.period}s, in usual variations of each relation"
+    )
 
 
 def mltr_influence(series: RelationalSeries, fitted: JointMLTR | None = None) -> Influence:

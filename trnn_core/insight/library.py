@@ -52,7 +52,10 @@ class Scenario:
     def outcome(self) -> Outcome:
         content = read_bytes(self.folder / "outcome.npz")
         if sha256(content) != self.checksum:
-            raise TRNNError(f"{self.folder / 'outcome.npz'} is damaged: its content does not match its checksum; delete the scenario and run it again.")  # fmt: skip
+            raise TRNNError(
+                f"{self.folder / 'outcome.npz'} is damaged: its content does not match its checksum; delete the"
+                " scenario and run it again."
+            )
         return unpack(Outcome, content)
 
     def fits(self, run: Run) -> bool:

@@ -52,7 +52,10 @@ def _view(root: str, run_id: str, weights: str) -> View:
 def tensor_only(view: View) -> NetworkView:
     """The view of a model that knows ties between particular countries; one sentence for any other."""
     if not isinstance(view, NetworkView):
-        raise TRNNError("This model shares one set of weights among all pairs of countries, so it knows no ties between particular ones. Train a tensorial network (the preset quick) to see who moves whom.")  # fmt: skip
+        raise TRNNError(
+            "This model shares one set of weights among all pairs of countries, so it knows no ties between particular"
+            " ones. Train a tensorial network (the preset quick) to see who moves whom."
+        )
     return view
 
 
@@ -75,9 +78,17 @@ def explain_influence(view: View, progress: Progress = silent, members: list[Inf
     modes = network_modes(view)
     progress(1.0, "Influence is known.")
     return InfluenceSet(
-        found.scaled(), regression.scaled(), modes.scaled() if modes else None, (errors[0], errors[1], errors[2]), stability.solid(found),
-        stability.words, len(members or ()), between(members or []), view.series.actors, view.series.actions,
-    )  # fmt: skip
+        found.scaled(),
+        regression.scaled(),
+        modes.scaled() if modes else None,
+        (errors[0], errors[1], errors[2]),
+        stability.solid(found),
+        stability.words,
+        len(members or ()),
+        between(members or []),
+        view.series.actors,
+        view.series.actions,
+    )
 
 
 def explain_run(
@@ -87,13 +98,16 @@ def explain_run(
     retrained: bool = False,
     stopping: Callable[[], bool] = lambda: False,
 ) -> InfluenceSet:
-    """The influence of a run, kept with it as explanation.npz where the run has ended; a check by retraining is not undone."""
+    """The influence of a run, kept with it as explanation.npz where the run has ended; a check by retraining is not
+    undone."""
     if not retrained and (kept := stored_influence(run)) is not None and kept.retrained:
         return kept
     view, members, share = load_view(store, run), None, 1.0
     if retrained:
         tensor_only(view)
-        members = retrain(store.series(run), run.recipe, progress=lambda done, what: progress(0.9 * done, what), stopping=stopping)  # fmt: skip
+        members = retrain(
+            store.series(run), run.recipe, progress=lambda done, what: progress(0.9 * done, what), stopping=stopping
+        )
         share = 0.1
     found = explain_influence(view, lambda done, what: progress(1 - share + share * done, what), members)
     if run.status().state in ENDED:

@@ -26,7 +26,8 @@ _LARGEST = 1e6
 
 @dataclass(frozen=True)
 class Shock:
-    """One change: `how` is + (more), - (fewer), = (set to) or x (times); `action` may be "all"; no date means the last week."""
+    """One change: `how` is + (more), - (fewer), = (set to) or x (times); `action` may be "all"; no date means the
+    last week."""
 
     source: str
     target: str
@@ -52,14 +53,20 @@ def parse_shock(text: str, series: RelationalSeries) -> Shock:
     except csv.Error:
         parts = []
     if len(parts) not in (4, 5):
-        raise TRNNError(f'A shock must read SENDER,RECEIVER,ACTION,AMOUNT or with a DATE behind; names with a comma go in quotes. Got {text!r:.120} instead; for example "China,Japan,material conflict,+20".')  # fmt: skip
+        raise TRNNError(
+            "A shock must read SENDER,RECEIVER,ACTION,AMOUNT or with a DATE behind; names with a comma go in quotes."
+            f' Got {text!r:.120} instead; for example "China,Japan,material conflict,+20".'
+        )
     source, target = (_name(p, series.actors, "country") for p in parts[:2])
     action = ALL if parts[2].lower() == ALL else _name(parts[2], series.actions, "action")
     how, number = (parts[3][:1], parts[3][1:]) if parts[3][:1] in HOW else ("+", parts[3])
     try:
         amount = float(number)
     except ValueError:
-        raise TRNNError(f"The amount of a shock must be a number led by +, -, = or x. Got {parts[3]!r:.60} instead; for example +20.") from None  # fmt: skip
+        raise TRNNError(
+            f"The amount of a shock must be a number led by +, -, = or x. Got {parts[3]!r:.60} instead; for example"
+            " +20."
+        ) from None
     return check_shock(Shock(source, target, action, how, amount, parts[4] if len(parts) == 5 else None), series)
 
 
@@ -70,11 +77,19 @@ def check_shock(shock: Shock, series: RelationalSeries) -> Shock:
     if shock.action != ALL:
         _name(shock.action, series.actions, "action")
     if shock.source == shock.target and not series.source.diagonal:
-        raise TRNNError(f"A shock must go from one country to another. Got {shock.source} to itself, which these data do not hold.")  # fmt: skip
+        raise TRNNError(
+            f"A shock must go from one country to another. Got {shock.source} to itself, which these data do not hold."
+        )
     if shock.how not in HOW or not 0 <= shock.amount <= _LARGEST:
-        raise TRNNError(f"The amount of a shock must be from 0 to {_LARGEST:g}, led by +, -, = or x. Got {shock.how}{shock.amount:g} instead.")  # fmt: skip
+        raise TRNNError(
+            f"The amount of a shock must be from 0 to {_LARGEST:g}, led by +, -, = or x. Got"
+            f" {shock.how}{shock.amount:g} instead."
+        )
     if shock.date is not None and shock.date not in {str(d) for d in series.dates}:
-        raise TRNNError(f"The date of a shock must be the first day of a {series.period} of the series, {series.dates[0]} to {series.dates[-1]}. Got {shock.date!r:.40} instead.")  # fmt: skip
+        raise TRNNError(
+            f"The date of a shock must be the first day of a {series.period} of the series, {series.dates[0]} to"
+            f" {series.dates[-1]}. Got {shock.date!r:.40} instead."
+        )
     return shock
 
 
@@ -85,9 +100,11 @@ def changes_of(source: str, target: str, edited: np.ndarray, series: RelationalS
     differs = np.isfinite(edited) & ~np.isclose(edited, known)
     dates = [str(d) for d in series.dates[-n:]]
     return [
-        check_shock(Shock(source, target, series.actions[k], "=", float(edited[t, k]), None if t == n - 1 else dates[t]), series)
+        check_shock(
+            Shock(source, target, series.actions[k], "=", float(edited[t, k]), None if t == n - 1 else dates[t]), series
+        )
         for t, k in np.argwhere(differs)
-    ]  # fmt: skip
+    ]
 
 
 def plant(past: np.ndarray, shocks: Sequence[Shock], series: RelationalSeries, reach: int) -> np.ndarray:
@@ -98,11 +115,19 @@ def plant(past: np.ndarray, shocks: Sequence[Shock], series: RelationalSeries, r
         check_shock(shock, series)
         back = 0 if shock.date is None else len(dates) - 1 - dates.index(shock.date)
         if back >= min(reach, len(past)):
-            raise TRNNError(f"This network reads the last {min(reach, len(past))} {series.period}s only, from {dates[-min(reach, len(past))]}. A shock in {shock.date} would change nothing.")  # fmt: skip
+            raise TRNNError(
+                f"This network reads the last {min(reach, len(past))} {series.period}s only, from"
+                f" {dates[-min(reach, len(past))]}. A shock in {shock.date} would change nothing."
+            )
         row = changed[len(past) - 1 - back, series.actors.index(shock.source), series.actors.index(shock.target)]
         chosen = slice(None) if shock.action == ALL else series.actions.index(shock.action)
         now = np.nan_to_num(row[chosen])  # a cell that was not observed starts from nothing
-        moved = {"+": now + shock.amount, "-": now - shock.amount, "=": now * 0 + shock.amount, "x": now * shock.amount}[shock.how]  # fmt: skip
+        moved = {
+            "+": now + shock.amount,
+            "-": now - shock.amount,
+            "=": now * 0 + shock.amount,
+            "x": now * shock.amount,
+        }[shock.how]
         row[chosen] = np.maximum(np.round(moved), 0.0) if series.source.kind == "count" else moved
     return changed
 

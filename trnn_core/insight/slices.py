@@ -1,4 +1,5 @@
-"""The explanatory slices of `data/designs.py` once more, in torch, so that a forecast can be differentiated by the past.
+"""The explanatory slices of `data/designs.py` once more, in torch, so that a forecast can be differentiated by the
+past.
 
 Dimension letters: B histories, T periods, N actors, K actions.
 """

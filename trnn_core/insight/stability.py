@@ -1,11 +1,11 @@
 """How far influence can be believed: does it hold from week to week, and does it come back when learnt anew?
 
-data       without training: the standard errors of Hoff's regression on the same weeks (clustered by week), which say how
-           well these data can tell such a tie from none at all, joined with the Jacobian's own change from week to week.
-           This is an approximation: it knows nothing of what another training would find.
+data       without training: the standard errors of Hoff's regression on the same weeks (clustered by week), which say
+           how well these data can tell such a tie from none at all, joined with the Jacobian's own change from week
+           to week. This is an approximation: it knows nothing of what another training would find.
 retrained  three further networks, each taught without another third of the training weeks and from another seed
-           (a delete-a-third jackknife): noise in the data and in the training both show. Three networks tell little of a
-           single tie's error, so that it is drawn towards the usual error of its matrix (Smyth 2004).
+           (a delete-a-third jackknife): noise in the data and in the training both show. Three networks tell little
+           of a single tie's error, so that it is drawn towards the usual error of its matrix (Smyth 2004).
 
 A tie is *solid* when it lies three standard errors or more from zero, else it is drawn grey.
 Dimension letters: O periods, S networks, N actors.
@@ -69,7 +69,11 @@ def over_weeks(by_period: tuple[np.ndarray, ...], period: str = "week", seed: in
     weights = np.zeros((_DRAWS, n))
     np.add.at(weights, (np.arange(_DRAWS)[:, None], rows), 1.0 / rows.shape[1])
     found = [np.tensordot(weights, part, axes=1).std(axis=0) for part in by_period]
-    return Stability.of(found, f"over {n} recent {period}s drawn again in blocks: how much the influence depends on the {period}s looked at, not on the training")  # fmt: skip
+    return Stability.of(
+        found,
+        f"over {n} recent {period}s drawn again in blocks: how much the influence depends on the {period}s looked at,"
+        " not on the training",
+    )
 
 
 def from_data(
@@ -78,11 +82,17 @@ def from_data(
     """Standard errors of the regression, brought to the scale of the influence, joined with those over weeks."""
     weeks = over_weeks(by_period, series.period)
     found = []
-    for mode, (matrix, week) in enumerate(zip(influence.parts(), (weeks.sender, weeks.receiver, weeks.action), strict=True)):  # fmt: skip
+    for mode, (matrix, week) in enumerate(
+        zip(influence.parts(), (weeks.sender, weeks.receiver, weeks.action), strict=True)
+    ):
         factor, error = regression_errors(fitted, series, mode)
         ratio = abs(float(np.trace(matrix)) / (float(np.trace(factor)) or 1.0))
         found.append(np.hypot(error * ratio, week))
-    return Stability.of(found, f"standard errors of Hoff's regression on the same {len(series)} {series.period}s, joined with the change from {series.period} to {series.period}; no network was trained again")  # fmt: skip
+    return Stability.of(
+        found,
+        f"standard errors of Hoff's regression on the same {len(series)} {series.period}s, joined with the change from"
+        f" {series.period} to {series.period}; no network was trained again",
+    )
 
 
 def regression_errors(fitted: JointMLTR, series: RelationalSeries, mode: int) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +144,8 @@ def moderate(variances: np.ndarray, freedom: int) -> np.ndarray:
 
 
 def between(members: list[Influence]) -> tuple[float, float, float]:
-    """How alike further trainings are off the diagonal, for senders, receivers and actions: the mean correlation of two."""
+    """How alike further trainings are off the diagonal, for senders, receivers and actions: the mean correlation of
+    two."""
     found = []
     for parts in zip(*(m.parts() for m in members), strict=True):
         off = ~np.eye(len(parts[0]), dtype=bool)
@@ -144,8 +155,12 @@ def between(members: list[Influence]) -> tuple[float, float, float]:
 
 
 def retrain(
-    series: RelationalSeries, recipe: Recipe, n_parts: int = N_PARTS, progress: Progress = silent, stopping: Callable[[], bool] = lambda: False,
-) -> list[Influence]:  # fmt: skip
+    series: RelationalSeries,
+    recipe: Recipe,
+    n_parts: int = N_PARTS,
+    progress: Progress = silent,
+    stopping: Callable[[], bool] = lambda: False,
+) -> list[Influence]:
     """The Jacobian influence of networks taught by the same recipe, each without one part of the training weeks."""
     if recipe.data.actors or recipe.data.actions:
         series = series.select(actors=recipe.data.actors, actions=recipe.data.actions)
@@ -160,9 +175,17 @@ def retrain(
                 progress((part + event.epoch / event.epochs) / n_parts, said)
 
         seeded = recipe.changed(**{"train.seed": recipe.train.seed + 1 + part, "data.fingerprint": None})
-        fitted = fit(without_part(series, recipe, part, n_parts), seeded, listeners=[told], control=lambda: "stop" if stopping() else None)  # fmt: skip
+        fitted = fit(
+            without_part(series, recipe, part, n_parts),
+            seeded,
+            listeners=[told],
+            control=lambda: "stop" if stopping() else None,
+        )
         if fitted.outcome != "finished":
-            raise TRNNError(f"The check needs {n_parts} further networks; training number {part + 1} did not finish: {fitted.message}")  # fmt: skip
+            raise TRNNError(
+                f"The check needs {n_parts} further networks; training number {part + 1} did not finish:"
+                f" {fitted.message}"
+            )
         view = NetworkView(fitted.network, fitted.prepared)
         view.look_at(series)  # what this network was not taught is still in the past that it is questioned about
         members.append(jacobian_influence(view))

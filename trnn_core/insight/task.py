@@ -30,7 +30,13 @@ def run(context: TaskContext) -> None:
     question = asked.pop("question", "")
     if question in ("influence", "retrain"):
         try:
-            found = explain_run(context.store, context.store.get(context.run_id), context.progress, question == "retrain", context.stopping)  # fmt: skip
+            found = explain_run(
+                context.store,
+                context.store.get(context.run_id),
+                context.progress,
+                question == "retrain",
+                context.stopping,
+            )
         except TRNNError:
             if context.heard:  # somebody asked for it
                 return
@@ -58,9 +64,16 @@ def answer(view: View, question: str, asked: dict[str, Any]) -> bytes:
         return pack(impulse_response(view, _cell(view, asked), float(asked["size"]), int(asked["horizon"])))
     if question == "unusual":
         return pack(find_unusual(view))
-    raise TRNNError(f"A question must be warm, ready, attribution, scenario, impulse, unusual, influence or retrain. Got {question!r:.40} instead.")  # fmt: skip
+    raise TRNNError(
+        "A question must be warm, ready, attribution, scenario, impulse, unusual, influence or retrain. Got"
+        f" {question!r:.40} instead."
+    )
 
 
 def _cell(view: View, asked: dict[str, Any]) -> tuple[int, int, int]:
     series = view.series
-    return series.actors.index(asked["source"]), series.actors.index(asked["target"]), series.actions.index(asked["action"])  # fmt: skip
+    return (
+        series.actors.index(asked["source"]),
+        series.actors.index(asked["target"]),
+        series.actions.index(asked["action"]),
+    )

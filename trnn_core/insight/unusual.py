@@ -7,9 +7,9 @@ The measure, week by week, from one-step errors e = level observed - level forec
     S    =  log of the mean of z^2 over all relations (z kept within +-8)
     surprise = (S - median) / (1.4826 MAD)      over the S of the 104 weeks before
 
-A week is *unusual* at a surprise of 3 or more: one week in about 700 if S were normal. A *stretch* is a mean surprise of
-2 or more over 8 weeks. Weeks the network learnt from are compared with such weeks, weeks it never saw with such weeks
-only, since it errs less on what it was taught; the first 26 of either kind are compared with each other.
+A week is *unusual* at a surprise of 3 or more: one week in about 700 if S were normal. A *stretch* is a mean surprise
+of 2 or more over 8 weeks. Weeks the network learnt from are compared with such weeks, weeks it never saw with such
+weeks only, since it errs less on what it was taught; the first 26 of either kind are compared with each other.
 
 Dimension letters: W weeks, N actors, K actions.
 """
@@ -50,7 +50,8 @@ def find_unusual(view: View) -> Unusual:
 
 
 def _furthest(errors: np.ndarray, z: np.ndarray, observed: np.ndarray, expected: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The relations of each week that were furthest from what was expected, for them: places (W, C, 3), and three figures (W, C).
+    """The relations of each week that were furthest from what was expected, for them: places (W, C, 3), and three
+    figures (W, C).
 
     Ordered by the error itself, those at least two usual errors off first: one event where there is hardly ever any is
     many usual errors, and yet little news.

@@ -1,7 +1,8 @@
 """View: a trained model as one function from the recent past to the coming periods, which can be differentiated.
 
 Pasts and answers are *levels*: log(1 + count) for counts, the value itself for other series, and the probability of any
-event for a network that forecasts only that. Every question of this room is asked of a view, whatever model is behind it.
+event for a network that forecasts only that. Every question of this room is asked of a view, whatever model is behind
+it.
 
 Dimension letters: B histories, T periods, H steps ahead, N actors, K actions.
 """
@@ -100,7 +101,10 @@ class NetworkView:
 
     def past(self, origin: int) -> Tensor:
         if not self.length - 1 <= origin < len(self.series):
-            raise TRNNError(f"A forecast must start after period {self.length} to {len(self.series)} of the series. Got period {origin + 1} instead.")  # fmt: skip
+            raise TRNNError(
+                f"A forecast must start after period {self.length} to {len(self.series)} of the series. Got period"
+                f" {origin + 1} instead."
+            )
         rows = np.maximum(
             np.arange(origin + 1 - self.reach, origin + 1), 0
         )  # the first period stands for all before it

@@ -26,7 +26,8 @@ Total = Callable[[np.ndarray], np.ndarray]
 class Channels:
     """Channels of one panel; moving averages are computed once, `at` stacks the periods asked for.
 
-    Without `relational` only the dyad itself and its reverse are read. `names` lists the channels in order; `recurrent` are the positions of those whose course over time is worth reading.
+    Without `relational` only the dyad itself and its reverse are read. `names` lists the channels in order;
+    `recurrent` are the positions of those whose course over time is worth reading.
     """
 
     def __init__(self, panel: Panel, period: Period, relational: bool = True) -> None:

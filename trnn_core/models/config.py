@@ -21,8 +21,10 @@ class ModelConfig(Settings):
 
     network: Literal["tensor", "dyad"] = Field(
         "tensor",
-        description="tensor: one hidden tensor for all relations, as in the paper; dyad: one small network shared by all dyads, "
-        "correcting a relational autoregression",
+        description=(
+            "tensor: one hidden tensor for all relations, as in the paper; dyad: one small network shared by all dyads,"
+            " correcting a relational autoregression"
+        ),
     )
 
     cell: Literal[tuple(CELLS)] = Field(  # type: ignore[valid-type]

@@ -1,7 +1,8 @@
 """Did the truth fall inside the interval? For counts by the randomised PIT, in expectation rather than by draws.
 
-A plain interval of a sparse count covers too much by construction: most cells are zeros, and any interval that starts at
-zero covers them. The randomised PIT spreads each count evenly over its jump [F(y-1), F(y)]; see `evaluation.intervals`.
+A plain interval of a sparse count covers too much by construction: most cells are zeros, and any interval that starts
+at zero covers them. The randomised PIT spreads each count evenly over its jump [F(y-1), F(y)]; see
+`evaluation.intervals`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def covered(below: np.ndarray, upto: np.ndarray, level: float) -> np.ndarray:
 
 
 def activity_groups(values: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Each pair's group by its mean activity over the periods given (T, N, M, K): 1 quiet, 2 middling, 3 active; 0 unused.
+    """Each pair's group by its mean activity over the periods given (T, N, M, K): 1 quiet, 2 middling, 3 active; 0
+    unused.
 
     Pairs, not cells, are grouped: all actions together. Ties go to the quieter group.
     """

@@ -79,7 +79,8 @@ class NegativeBinomial:
         return out.reshape(self.mean.shape)
 
     def crps(self, y: np.ndarray) -> dict[Scale, np.ndarray]:
-        """The continuous ranked probability score of Y and of log(1 + Y): sum over k of (F(k) - 1[y <= k])^2 times the step."""
+        """The continuous ranked probability score of Y and of log(1 + Y): sum over k of (F(k) - 1[y <= k])^2 times
+        the step."""
         y_flat = np.broadcast_to(y, self.mean.shape).ravel()
         count, log = np.zeros(self.mean.size), np.zeros(self.mean.size)
         for cells, counts, _, cdf in self._walk(_TAIL, at_least=y_flat):

@@ -34,10 +34,10 @@ class TuckerLayer(nn.Module):
 class DyadNetwork(nn.Module):
     """Corrections to a linear forecast from the recent course of a dyad's channels and their present state.
 
-    course (B, L, R, K) goes through the tGRU, now (B, F, K) through a Tucker layer beside it; both are joined by another
-    and read out as three corrections per action, (B, 3, K). The read-out starts at zero: the untrained network leaves
-    the linear forecast as it is. `unit` (K,) is what a level is measured in: 1 for log1p counts, for values whatever their
-    scale makes of it.
+    course (B, L, R, K) goes through the tGRU, now (B, F, K) through a Tucker layer beside it; both are joined by
+    another and read out as three corrections per action, (B, 3, K). The read-out starts at zero: the untrained
+    network leaves the linear forecast as it is. `unit` (K,) is what a level is measured in: 1 for log1p counts, for
+    values whatever their scale makes of it.
     """
 
     unit: Tensor

@@ -1,7 +1,8 @@
 """Training of dyad-shared networks on rows of (period, pair): AdamW, one cycle of the learning rate, step by step.
 
-A member is the whole state of one network's training; whoever drives it (a fit, or a job that can be killed) decides when
-to go on. The order of the rows depends on (seed, member, pass) only, so that a training can be taken up anywhere.
+A member is the whole state of one network's training; whoever drives it (a fit, or a job that can be killed) decides
+when to go on. The order of the rows depends on (seed, member, pass) only, so that a training can be taken up
+anywhere.
 
 Letters: T periods, P pairs, F channels, K actions, L steps of a window, B rows of a batch.
 """
@@ -31,7 +32,8 @@ _MOMENTA = (0.85, 0.95)  # of AdamW's first moment, low while the learning rate 
 class TrainingPlan:
     """How the members are trained; the same plan and member number give the same weights.
 
-    An epoch reads `share` of all rows: ten epochs of a tenth are one pass over the data (of very many, over a part at random).
+    An epoch reads `share` of all rows: ten epochs of a tenth are one pass over the data (of very many, over a part at
+    random).
     """
 
     window: int = 8
@@ -48,7 +50,8 @@ class TrainingPlan:
 
 @dataclass(frozen=True)
 class Rows:
-    """Data: inputs (T, P, F, K), highway (T, P, 3, K), what came and whether it was observed (T, P, K); unit of level (K,)."""
+    """Data: inputs (T, P, F, K), highway (T, P, 3, K), what came and whether it was observed (T, P, K); unit of level
+    (K,)."""
 
     inputs: Tensor
     highway: Tensor
@@ -152,9 +155,20 @@ class Member:
         first, second, steps = (list(self.moments[kind].values()) for kind in _KINDS)
         torch._foreach_add_(steps, 1)
         torch._fused_adamw_(
-            list(self.parameters.values()), self._gradients(), first, second, [], steps, lr=lr, beta1=momentum, beta2=0.999,
-            weight_decay=self.schedule.plan.weight_decay, eps=1e-8, amsgrad=False, maximize=False,
-        )  # fmt: skip
+            list(self.parameters.values()),
+            self._gradients(),
+            first,
+            second,
+            [],
+            steps,
+            lr=lr,
+            beta1=momentum,
+            beta2=0.999,
+            weight_decay=self.schedule.plan.weight_decay,
+            eps=1e-8,
+            amsgrad=False,
+            maximize=False,
+        )
         self.step += 1
         return lr
 
@@ -185,7 +199,8 @@ def make_members(rows: Rows, plan: TrainingPlan, n_members: int) -> list[Member]
 
 
 def joint_correction(networks: Sequence[DyadNetwork], course: Tensor, now: Tensor) -> Tensor:
-    """The networks' mean correction (B, 3, K) for windows (B, L, R, K) and present channels (B, F, K), in double precision."""
+    """The networks' mean correction (B, 3, K) for windows (B, L, R, K) and present channels (B, F, K), in double
+    precision."""
     if not networks:
         return torch.zeros(len(now), N_OUTPUTS, now.shape[-1], dtype=torch.float64)
     with torch.no_grad():
@@ -208,7 +223,8 @@ def ensemble_cost(networks: Sequence[DyadNetwork], rows: Rows, window: int) -> f
 
 
 def mean_cost(corrected: Tensor, came: Tensor, seen: Tensor, rows: Rows) -> Tensor:
-    """Likelihood of the counts and squared error of the level in its unit, per observed cell, for forecasts (B, 3, K)."""
+    """Likelihood of the counts and squared error of the level in its unit, per observed cell, for forecasts (B, 3,
+    K)."""
     log_mean, log_size, level = corrected.unbind(-2)
     squared = ((level - (torch.log1p(came) if rows.counts else came)) / rows.unit).square()
     cost = _SQUARED_WEIGHT * squared

@@ -12,14 +12,35 @@ import numpy as np
 from trnn_core.models.panel import Panel, ewma, lagged
 
 AR_FEATURES = (
-    "level", "lag 1", "lag 2", "lag 3", "ewma .3", "ewma .1", "ewma .03", "ewma .01",
-    "reciprocal", "reciprocal ewma .1", "reciprocal ewma .3", "other actions",
-)  # fmt: skip
+    "level",
+    "lag 1",
+    "lag 2",
+    "lag 3",
+    "ewma .3",
+    "ewma .1",
+    "ewma .03",
+    "ewma .01",
+    "reciprocal",
+    "reciprocal ewma .1",
+    "reciprocal ewma .3",
+    "other actions",
+)
 RELATIONAL_FEATURES = (
     *AR_FEATURES,
-    "count ewma .1", "sender", "sender ewma", "receiver", "receiver ewma", "world", "world ewma",
-    "sender as receiver", "receiver as sender", "transitive", "ewma squared", "ewma x reciprocal", "level x ewma",
-)  # fmt: skip
+    "count ewma .1",
+    "sender",
+    "sender ewma",
+    "receiver",
+    "receiver ewma",
+    "world",
+    "world ewma",
+    "sender as receiver",
+    "receiver as sender",
+    "transitive",
+    "ewma squared",
+    "ewma x reciprocal",
+    "level x ewma",
+)
 
 
 class Features:

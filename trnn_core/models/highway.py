@@ -1,4 +1,5 @@
-"""The linear part of the recommended model: the relational autoregression, held back where there is little to learn it from.
+"""The linear part of the recommended model: the relational autoregression, held back where there is little to learn
+it from.
 
 With few dyads or periods some forty weights per action fit chance. They are then pulled towards the regression on the
 dyad's own moving averages alone, as strongly as blocks of time left out in turn ask for; but only if that is better
@@ -22,7 +23,8 @@ _MIN_BLOCKS = 5
 
 
 class Highway(PooledAR):
-    """Weights per action and step: least squares, or pulled towards the own moving averages where that forecasts better."""
+    """Weights per action and step: least squares, or pulled towards the own moving averages where that forecasts
+    better."""
 
     name = "highway"
 

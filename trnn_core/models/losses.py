@@ -34,7 +34,8 @@ def entry_loss(likelihood: str, raw: Tensor, target: Tensor, log_dispersion: Ten
     if likelihood == "negative_binomial":
         if log_dispersion is None:
             raise TRNNError(
-                "The negative binomial loss needs the network's log_dispersion; pass log_dispersion=network.log_dispersion."
+                "The negative binomial loss needs the network's log_dispersion; pass"
+                " log_dispersion=network.log_dispersion."
             )
         return _negative_binomial(raw, target, log_dispersion)
     if likelihood == "cross_entropy":
@@ -98,7 +99,8 @@ def loss(
 
 
 class SquaredError(torch.autograd.Function):
-    """The sum of squared errors where the mask is true, keeping nothing but the errors: training spends its passes here."""
+    """The sum of squared errors where the mask is true, keeping nothing but the errors: training spends its passes
+    here."""
 
     @staticmethod
     def forward(ctx, raw: Tensor, target: Tensor, mask: Tensor | None) -> Tensor:  # type: ignore[override]

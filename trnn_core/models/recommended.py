@@ -116,7 +116,8 @@ class Recommended(LevelForecaster):
 
     @staticmethod
     def _level_unit(panel: Panel, origins: np.ndarray, pairs: np.ndarray, highway: np.ndarray) -> np.ndarray:
-        """(K,): 1 for counts; values have no scale of their own, so they are measured by the linear model's usual error."""
+        """(K,): 1 for counts; values have no scale of their own, so they are measured by the linear model's usual
+        error."""
         if panel.counts:
             return np.ones(panel.level.shape[-1])
         error = _pick(panel.level[origins + 1], pairs) - highway[:, :, 2].astype(float)
@@ -197,7 +198,8 @@ class Recommended(LevelForecaster):
         return pairs
 
     def _fit_share(self, step: int) -> float:
-        """How much of a correction still holds `step` periods ahead: the likeliest share over recent training periods."""
+        """How much of a correction still holds `step` periods ahead: the likeliest share over recent training
+        periods."""
         panel = self._training_panel(step)
         last = panel.n_periods - 1 - step
         origins = np.unique(np.linspace(max(last - 160, min(_START, last)), last, 32).astype(int))

@@ -1,7 +1,7 @@
 """A fitted `Recommended` as plain arrays and back, so that a run can keep it without its training data.
 
-Names: `member0.cell.W1_0` ... the networks; `centre`, `spread` (F, K) the scaling; `shares` (H,), `highway` (H, K, P) per step
-ahead; `noise` (H, ...) the noise models; for value series also `own_noise` (H, 3) and `unit` (K,).
+Names: `member0.cell.W1_0` ... the networks; `centre`, `spread` (F, K) the scaling; `shares` (H,), `highway` (H, K, P)
+per step ahead; `noise` (H, ...) the noise models; for value series also `own_noise` (H, 3) and `unit` (K,).
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def from_arrays(arrays: Mapping[str, np.ndarray], like: RelationalSeries) -> Rec
             model.members.append(network.eval())
     except (KeyError, RuntimeError, ValueError) as e:
         raise TRNNError(
-            f"The saved arrays must be those of a recommended model. They are not ({str(e).splitlines()[0]}); train it again."
+            f"The saved arrays must be those of a recommended model. They are not ({str(e).splitlines()[0]}); train it"
+            " again."
         ) from e
     model._labels = highway._labels = (like.actors, like.actions)
     return model

@@ -1,4 +1,5 @@
-"""The forecasters by name. A new one is one file and one line here; nothing heavy is imported before it is asked for."""
+"""The forecasters by name. A new one is one file and one line here; nothing heavy is imported before it is asked
+for."""
 
 from __future__ import annotations
 

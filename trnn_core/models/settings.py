@@ -1,4 +1,5 @@
-"""Settings: frozen groups of values whose every mistake is told in one sentence that names the setting. No torch here."""
+"""Settings: frozen groups of values whose every mistake is told in one sentence that names the setting. No torch
+here."""
 
 from __future__ import annotations
 
@@ -59,7 +60,15 @@ def _wanted(problem: Mapping[str, Any]) -> str:
     }
     if kind in fixed:
         return fixed[kind].format(**context)
-    for word, wanted in (("int", "a whole number"), ("float", "a number"), ("bool", "yes or no (true, false)"), ("tuple", "a list, for example 14,14,4"), ("string", "a text"), ("model", "a group of settings"), ("dict", "a group of settings")):  # fmt: skip
+    for word, wanted in (
+        ("int", "a whole number"),
+        ("float", "a number"),
+        ("bool", "yes or no (true, false)"),
+        ("tuple", "a list, for example 14,14,4"),
+        ("string", "a text"),
+        ("model", "a group of settings"),
+        ("dict", "a group of settings"),
+    ):
         if kind.startswith(word):
             return f"must be {wanted}"
     return f"is wrong: {problem['msg']}"

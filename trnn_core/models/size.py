@@ -60,7 +60,10 @@ def operations(config: ModelConfig, input_shape: Sequence[int], target_shape: Se
     """Multiplications and additions of one step forward, mode after mode; a backward step takes about twice that."""
     if config.network == "dyad":
         n, m, k = target_shape
-        step = 3 * (_mode_products((DYAD_RECURRENT, k), (config.channels, k)) + _mode_products((config.channels, k), (config.channels, k)))  # fmt: skip
+        step = 3 * (
+            _mode_products((DYAD_RECURRENT, k), (config.channels, k))
+            + _mode_products((config.channels, k), (config.channels, k))
+        )
         return config.members * n * m * step
     hidden, gates = config.hidden_shape, len(CELLS[config.cell].gates)
     first = gates * (_mode_products(input_shape, hidden) + _mode_products(hidden, hidden))

@@ -78,7 +78,9 @@ class TrainConfig(Settings):
         default=1.0,
         gt=0.0,
         le=1.0,
-        description="share of the training examples an epoch reads; 0.1 makes ten short epochs of one pass (dyad networks)",
+        description=(
+            "share of the training examples an epoch reads; 0.1 makes ten short epochs of one pass (dyad networks)"
+        ),
     )
     batch_size: int = Field(default=61, ge=1, le=100_000, description="consecutive windows per step; they share work")
     optimiser: Optimiser = Field(default="adam", description="how a gradient becomes a step")
@@ -103,7 +105,9 @@ class TrainConfig(Settings):
     )
     regularisation_per: Literal["window", "cell"] = Field(
         default="window",
-        description="whether lambda stands beside the loss of a whole window (sum over cells, as eq. 15-16) or of a single cell",
+        description=(
+            "whether lambda stands beside the loss of a whole window (sum over cells, as eq. 15-16) or of a single cell"
+        ),
     )
     clip_norm: float | None = Field(
         default=None, gt=0.0, description="longest gradient allowed; none given clips nothing"
@@ -120,11 +124,17 @@ class TrainConfig(Settings):
     threads: int = Field(default=1, ge=1, le=256, description="processor threads of the job; more is not always faster")
     device: Literal["auto", "cpu", "cuda"] = Field(
         default="auto",
-        description="where the network is trained: on the processor (cpu) or an NVIDIA graphics card (cuda); auto takes the card where there is one",
+        description=(
+            "where the network is trained: on the processor (cpu) or an NVIDIA graphics card (cuda); auto takes the"
+            " card where there is one"
+        ),
     )
     precision: Precision = Field(
         default="float32",
-        description="number format of training; mixed rounds its matrix products to bfloat16, auto does so on a graphics card only",
+        description=(
+            "number format of training; mixed rounds its matrix products to bfloat16, auto does so on a graphics card"
+            " only"
+        ),
     )
     checkpoint_every: int = Field(
         default=1, ge=1, description="epochs between checkpoints; the best epoch is always saved"
@@ -143,16 +153,22 @@ DYAD_FIXED: dict[str, Any] = {
     "data.slices": ("direct",),
     "data.design": "many-to-one",
     "data.diagonal": False,
-    **{f"model.{name}": ModelConfig.model_fields[name].default for name in ("hidden_shape", "num_layers", "gate_activation", "candidate_activation", "hidden_activation")},
+    **{
+        f"model.{name}": ModelConfig.model_fields[name].default
+        for name in ("hidden_shape", "num_layers", "gate_activation", "candidate_activation", "hidden_activation")
+    },
     "model.cell": "gru",
     "model.init": "orthogonal",
     "model.likelihood": "negative_binomial",
     "train.optimiser": "adamw",
     "train.schedule": "one-cycle",
-    **{f"train.{name}": TrainConfig.model_fields[name].default for name in ("momentum", "schedule_step", "schedule_factor", "warmup", "regularisation_per")},
+    **{
+        f"train.{name}": TrainConfig.model_fields[name].default
+        for name in ("momentum", "schedule_step", "schedule_factor", "warmup", "regularisation_per")
+    },
     "train.regularisation": 0.0,
     "train.precision": "float32",
-}  # fmt: skip
+}
 TENSOR_FIXED: dict[str, Any] = {"model.channels": 16, "model.members": 1, "train.epoch_share": 1.0}
 
 
@@ -177,7 +193,8 @@ class Recipe(Settings):
             section, _, key = name.partition(".")
             if (given := getattr(getattr(self, section), key)) != value:
                 raise ValueError(
-                    f"'{name}' must be {_said(value)} when 'model.network' is {self.model.network!r}, got {_said(given)}"
+                    f"'{name}' must be {_said(value)} when 'model.network' is {self.model.network!r}, got"
+                    f" {_said(given)}"
                 )
         if self.model.network == "dyad" and self.train.device == "cuda":
             raise ValueError("'train.device' must be auto or cpu when 'model.network' is 'dyad', got cuda")
@@ -218,7 +235,13 @@ GROUPS: dict[str, type[BaseModel]] = {"data": DataConfig, "model": ModelConfig, 
 
 def _said(value: Any) -> str:
     """A value as it is typed."""
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)  # fmt: skip
+    return (
+        ",".join(map(str, value))
+        if isinstance(value, tuple)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+    )
 
 
 def _parse(value: Any, current: Any, group: type[BaseModel], key: str) -> Any:

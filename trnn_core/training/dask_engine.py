@@ -1,4 +1,5 @@
-"""A Dask cluster as an engine: its scheduler hands tasks of dead workers to others, we reconnect when it is restarted."""
+"""A Dask cluster as an engine: its scheduler hands tasks of dead workers to others, we reconnect when it is
+restarted."""
 
 from __future__ import annotations
 
@@ -57,7 +58,15 @@ class DaskEngine:
         try:
             tell(("result", done.result()))
         except KilledWorker as e:
-            tell(("error", TRNNError(f"A task ended {e.allowed_failures + 1} workers of the {self.words} one after the other (is there enough memory?).")))  # fmt: skip
+            tell(
+                (
+                    "error",
+                    TRNNError(
+                        f"A task ended {e.allowed_failures + 1} workers of the {self.words} one after the other (is"
+                        " there enough memory?)."
+                    ),
+                )
+            )
         except BaseException as e:  # Dask's cancellation is none of the ordinary errors
             tell(("error" if done.status == "error" else "lost", e))
         finally:
@@ -90,7 +99,9 @@ def _connect(address: str, patience: float) -> Any:
             if client is not None:
                 client.close(timeout=5)
             if time.monotonic() >= end:
-                raise TRNNError(f"The cluster at {address} {what}; start it, or leave the address out to work on this machine.") from e  # fmt: skip
+                raise TRNNError(
+                    f"The cluster at {address} {what}; start it, or leave the address out to work on this machine."
+                ) from e
             time.sleep(0.5)
 
 

@@ -75,10 +75,18 @@ def slim_hindcast(folder: Path) -> None:
     if kept is None:
         return
     n_origins, n_steps = SHIPPED_HINDCAST
-    meta = kept["meta"] | {"words": f"{kept['meta'].get('words', '')}; shipped with the last {n_origins} origins and {n_steps} steps"}  # fmt: skip
+    meta = kept["meta"] | {
+        "words": f"{kept['meta'].get('words', '')}; shipped with the last {n_origins} origins and {n_steps} steps"
+    }
     arrays = {name: kept[name][-n_origins:, :n_steps] for name in ("mean", "lower", "upper")}
     write_atomic(
         folder / "hindcast.npz",
-        npz_bytes(origins=kept["origins"][-n_origins:], actors=kept["actors"], actions=kept["actions"], meta=np.array(json.dumps(meta)), **arrays),
-    )  # fmt: skip
+        npz_bytes(
+            origins=kept["origins"][-n_origins:],
+            actors=kept["actors"],
+            actions=kept["actions"],
+            meta=np.array(json.dumps(meta)),
+            **arrays,
+        ),
+    )
     write_manifest(folder)

@@ -3,9 +3,9 @@
     torchrun --nproc-per-node 2 -m trnn_core train --data X.npz --preset quick
 
 Every process holds the whole network and learns from its own consecutive windows of each batch; torch's
-DistributedDataParallel (see `shared_learner`) averages the gradients, so that a step is that of the whole batch up to the
-order of additions. The first process (rank 0) reads the data, decides and writes; the others are told by it and need no
-files.
+DistributedDataParallel (see `shared_learner`) averages the gradients, so that a step is that of the whole batch up to
+the order of additions. The first process (rank 0) reads the data, decides and writes; the others are told by it and
+need no files.
 """
 
 from __future__ import annotations
@@ -70,7 +70,11 @@ class Group:
         head, snapshot = b"", None
         if job is not None:
             _, recipe, snapshot = job
-            notes = None if snapshot is None else {"epoch": snapshot.epoch, "state": snapshot.state, "history": snapshot.history}  # fmt: skip
+            notes = (
+                None
+                if snapshot is None
+                else {"epoch": snapshot.epoch, "state": snapshot.state, "history": snapshot.history}
+            )
             head = json.dumps({"recipe": plain(recipe), "snapshot": notes}).encode()
         told = json.loads(self._bytes(head))
         content = self._bytes(_series_bytes(job[0]) if job else b"")
@@ -101,7 +105,11 @@ class Group:
     def _bytes(self, content: bytes) -> bytes:
         size = torch.tensor([len(content)])
         dist.broadcast(size, src=0)
-        data = torch.frombuffer(bytearray(content), dtype=torch.uint8) if content else torch.empty(int(size), dtype=torch.uint8)  # fmt: skip
+        data = (
+            torch.frombuffer(bytearray(content), dtype=torch.uint8)
+            if content
+            else torch.empty(int(size), dtype=torch.uint8)
+        )
         dist.broadcast(data, src=0)
         return data.numpy().tobytes()
 

@@ -1,8 +1,8 @@
 """The recommended model as a learner: members of an ensemble side by side, each epoch a part of a pass over the data.
 
 The linear model, its noise and the scaling are learnt from the training periods before the first epoch; the networks
-learn corrections from the same periods. The validation periods choose the best epoch and teach nothing; the test periods
-are only forecast.
+learn corrections from the same periods. The validation periods choose the best epoch and teach nothing; the test
+periods are only forecast.
 """
 
 from __future__ import annotations
@@ -53,8 +53,14 @@ class DyadLearner:
     @property
     def loss_scale(self) -> str:
         if self.counts:
-            return "mean negative binomial log-likelihood of the counts (without their own term) plus 2.5 times the squared error of log1p, cells off the diagonal"
-        return "2.5 times the mean squared error of the values, in units of the linear model's own in training, cells off the diagonal"
+            return (
+                "mean negative binomial log-likelihood of the counts (without their own term) plus 2.5 times the"
+                " squared error of log1p, cells off the diagonal"
+            )
+        return (
+            "2.5 times the mean squared error of the values, in units of the linear model's own in training, cells off"
+            " the diagonal"
+        )
 
     def batches(self, epoch: int, drops: int) -> list[tuple[Member, Tensor]]:
         found = []
@@ -111,13 +117,17 @@ class DyadLearner:
     def describe(self) -> str:
         model, n = self.recipe.model, len(self.members)
         return (
-            f"{'one tGRU' if n == 1 else f'{n} tGRU'} shared by all dyads, {model.channels} hidden channels, on top of a relational "
-            f"autoregression, {self.recipe.data.window} periods per window, {'negative binomial' if self.counts else 'squared'} loss"
+            f"{'one tGRU' if n == 1 else f'{n} tGRU'} shared by all dyads, {model.channels} hidden channels, on top of"
+            f" a relational autoregression, {self.recipe.data.window} periods per window,"
+            f" {'negative binomial' if self.counts else 'squared'} loss"
         )
 
     def uncertainty(self, n_steps: int) -> str:
         shape = "negative binomial" if self.counts else "normal"
-        return f"90\u00a0% intervals of the {shape} distribution the model states for each cell and step ahead, learnt from the {len(self.split.train)} training periods"
+        return (
+            f"90\u00a0% intervals of the {shape} distribution the model states for each cell and step ahead, learnt"
+            f" from the {len(self.split.train)} training periods"
+        )
 
 
 def plan_of(recipe: Recipe) -> TrainingPlan:

@@ -19,17 +19,23 @@ from trnn_core.training.runs import Run
 from trnn_core.training.store import RunStore
 
 
-def make_seeds(store: RunStore, recipe: Recipe, series: RelationalSeries, n: int, name: str, tags: Sequence[str] = ()) -> list[Run]:  # fmt: skip
+def make_seeds(
+    store: RunStore, recipe: Recipe, series: RelationalSeries, n: int, name: str, tags: Sequence[str] = ()
+) -> list[Run]:
     """n runs that differ in nothing but their seed."""
     if not 2 <= n <= 1000:
         raise TRNNError(f"The number of seeds must be from 2 to 1000. Got {n} instead.")
     first = recipe.train.seed
     return [
         store.create(
-            recipe.changed(**{"train.seed": seed}), series, name=f"{name}, seed {seed}", tags=[*tags, f"seeds: {name}"], state="paused"
+            recipe.changed(**{"train.seed": seed}),
+            series,
+            name=f"{name}, seed {seed}",
+            tags=[*tags, f"seeds: {name}"],
+            state="paused",
         )
         for seed in range(first, first + n)
-    ]  # fmt: skip
+    ]
 
 
 def train_in_store(root: str, run_id: str) -> dict[str, Any]:
@@ -45,8 +51,11 @@ def train_in_store(root: str, run_id: str) -> dict[str, Any]:
 
 
 def train_seeds(
-    store: RunStore, runs: Sequence[Run], executor: Executor, told: Callable[[int, dict[str, Any]], None] = lambda n, r: None
-) -> list[dict[str, Any]]:  # fmt: skip
+    store: RunStore,
+    runs: Sequence[Run],
+    executor: Executor,
+    told: Callable[[int, dict[str, Any]], None] = lambda n, r: None,
+) -> list[dict[str, Any]]:
     """Train all of them; results in the order of the runs, `told` as each one ends."""
     futures = {executor.submit(train_in_store, str(store.root.resolve()), run.run_id): i for i, run in enumerate(runs)}
     done: dict[int, dict[str, Any]] = {}
@@ -66,7 +75,11 @@ def spread(results: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float
     for result in results:
         summary = result["summary"] or {}
         test = summary.get("test") or {}
-        for key, value in (("val_loss", summary.get("val_loss")), ("mse", test.get("mse")), ("skill", test.get("skill"))):  # fmt: skip
+        for key, value in (
+            ("val_loss", summary.get("val_loss")),
+            ("mse", test.get("mse")),
+            ("skill", test.get("skill")),
+        ):
             if value is not None:
                 found.setdefault(key, []).append(float(value))
     return {k: (statistics.mean(v), statistics.stdev(v) if len(v) > 1 else 0.0) for k, v in found.items()}

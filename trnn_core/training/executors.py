@@ -190,7 +190,8 @@ def cluster_address(given: str | None = None) -> str | None:
 
 @contextmanager
 def open_executor(address: str | None = None, *, workers: int | None = None) -> Iterator[Executor]:
-    """The executor of a cluster's address (None: of TRNN_CLUSTER); without one, `workers` spawned processes of this machine."""
+    """The executor of a cluster's address (None: of TRNN_CLUSTER); without one, `workers` spawned processes of this
+    machine."""
     if workers is not None and workers < 1:
         raise TRNNError(f"The number of workers must be at least 1. Got {workers} instead.")
     found = cluster_address(address)

@@ -29,7 +29,8 @@ SEAL = "seal"
 
 
 def write_atomic(path: Path, content: bytes, *, durable: bool = True) -> None:
-    """Put `content` at `path` in one step; `durable=False` skips the flush, for what a crash of the machine may lose."""
+    """Put `content` at `path` in one step; `durable=False` skips the flush, for what a crash of the machine may
+    lose."""
     path = Path(path)
     temporary = temporary_name(path)
     try:

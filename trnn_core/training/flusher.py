@@ -1,8 +1,8 @@
 """Flushing to the disk beside the training: a thread makes checkpoints safe from a power cut, and clears away old ones.
 
-A checkpoint is written before the next epoch begins, which is enough to survive the end of the process; the flush that also
-survives the end of the machine takes longer and need not hold the loop up. The newest flushed checkpoint is kept until a
-newer one is flushed, and a torn one is recognised by its checksums.
+A checkpoint is written before the next epoch begins, which is enough to survive the end of the process; the flush
+that also survives the end of the machine takes longer and need not hold the loop up. The newest flushed checkpoint is
+kept until a newer one is flushed, and a torn one is recognised by its checksums.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a finished training leaves for pages to read: forecast.npz, hindcast.npz and summary.json.
 
-The forecaster of the run looks ahead from the end of the series (the forecast) and from every period before a validation
-or test period (the hindcast), as it would have done then; the summary scores the first step of the latter.
+The forecaster of the run looks ahead from the end of the series (the forecast) and from every period before a
+validation or test period (the hindcast), as it would have done then; the summary scores the first step of the latter.
 
 Dimension letters: O origins (the last period known), H steps ahead, N sources, M targets, K actions.
 """
@@ -122,7 +122,8 @@ class Hindcast:
             self.units, self.scale = "expected count", "log1p"
 
     def _score(self, forecast: Forecast, target: int) -> dict[str, np.ndarray]:
-        """Squared errors of the first step, of repeating the last period, and how much of the truth the interval holds."""
+        """Squared errors of the first step, of repeating the last period, and how much of the truth the interval
+        holds."""
         now, before = (self.series.values[t].astype(np.float64) for t in (target, target - 1))
         if self.scale == "log1p":
             truth, naive = np.log1p(now), np.log1p(before)
@@ -163,9 +164,11 @@ class Hindcast:
             "mse_persistence": mse_naive,
             "skill": 1 - mse / mse_naive if mse_naive > 0 else None,
             "coverage90": float(stacked["inside"][scored].mean()),
-            "coverage90_by_activity": {k: float(stacked["inside"][m].mean()) if m.any() else None for k, m in by.items()},
+            "coverage90_by_activity": {
+                k: float(stacked["inside"][m].mean()) if m.any() else None for k, m in by.items()
+            },
             "width90_by_activity": {k: float(stacked["width"][m].mean()) if m.any() else None for k, m in by.items()},
-        }  # fmt: skip
+        }
 
     def to_bytes(self, meta: dict[str, Any]) -> bytes:
         """hindcast.npz: origins (O,), mean, lower and upper (O, H, N, M, K)."""
@@ -176,7 +179,11 @@ class Hindcast:
             for name in ("mean", "lower", "upper")
         }
         parts = {"validation": len(self.split.validation), "test": len(self.split.test)}
-        words = f"forecast from the {len(kept)} last periods before the validation and test periods ({parts['validation']} and {parts['test']}), {self.horizon} steps ahead each, by the network trained on the {len(self.split.train)} periods before them"
+        words = (
+            f"forecast from the {len(kept)} last periods before the validation and test periods ({parts['validation']}"
+            f" and {parts['test']}), {self.horizon} steps ahead each, by the network trained on the"
+            f" {len(self.split.train)} periods before them"
+        )
         return npz_bytes(
             origins=self.series.dates[kept].astype(str),
             actors=np.array(self.series.actors),

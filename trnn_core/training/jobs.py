@@ -55,7 +55,9 @@ def check_resumable(run: Run, status: Status) -> None:
     if status.state == "finished":
         raise TRNNError(f"Run {run.run_id} is finished; start a new run with more epochs to train longer.")
     if status.state == "diverged":
-        raise TRNNError(f"Run {run.run_id} diverged and would do so again; start a new run with a smaller learning rate.")  # fmt: skip
+        raise TRNNError(
+            f"Run {run.run_id} diverged and would do so again; start a new run with a smaller learning rate."
+        )
 
 
 def ask(store: RunStore, run_id: str, action: Request) -> Status:
@@ -145,10 +147,22 @@ def ensure_worker(store: RunStore, limit: int | None = None, idle_exit: float = 
     """
     if is_locked(worker_folder(store) / "lock"):
         return False
-    command = [sys.executable, "-m", "trnn_core", "worker", "--detach", "--runs", str(store.root.resolve()), "--idle-exit", str(idle_exit)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "trnn_core",
+        "worker",
+        "--detach",
+        "--runs",
+        str(store.root.resolve()),
+        "--idle-exit",
+        str(idle_exit),
+    ]
     if limit is not None:
         command += ["--limit", str(limit)]
-    done = subprocess.run(command, cwd=code_root(), env=plain_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        command, cwd=code_root(), env=plain_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip().splitlines()
         raise TRNNError(f"The worker could not be started: {words[-1] if words else 'no reason given'}.")

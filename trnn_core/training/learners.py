@@ -93,7 +93,10 @@ def make_learner(series: RelationalSeries, recipe: Recipe, group: Group | None =
     """The learner a recipe asks for; with a group, one that shares its batches with the group's other processes."""
     if group is not None:
         if recipe.model.network == "dyad":
-            raise TRNNError("Several processes train a tensorial network together. Got a dyad network under torchrun; train it in one process.")  # fmt: skip
+            raise TRNNError(
+                "Several processes train a tensorial network together. Got a dyad network under torchrun; train it in"
+                " one process."
+            )
         from trnn_core.training.shared_learner import SharedLearner
 
         return SharedLearner(series, recipe, group)

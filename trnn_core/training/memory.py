@@ -95,8 +95,8 @@ def fit_to_memory(recipe: Recipe, shape: tuple[int, ...], free: int | None = Non
     if batch_bytes(recipe, shape, 1) > room:
         need = (whole + batch_bytes(recipe, shape, 1) / SHARE) / 1e9
         raise TRNNError(
-            f"This training needs about {need:.1f} GB and {free / 1e9:.1f} GB are free; choose fewer countries, actions or "
-            "periods, a smaller hidden shape, or a larger machine."
+            f"This training needs about {need:.1f} GB and {free / 1e9:.1f} GB are free; choose fewer countries, actions"
+            " or periods, a smaller hidden shape, or a larger machine."
         )
     if batch_bytes(recipe, shape, asked) <= room:
         return recipe, []

@@ -1,7 +1,7 @@
 """A trained tensorial network as a forecaster: its point predictions, and a distribution around them.
 
-The distribution is that of every baseline (`models.noise`): mean and spread of a count given the predicted level and the
-cell's recent activity, one model per step ahead, learnt from the network's own errors in the validation periods.
+The distribution is that of every baseline (`models.noise`): mean and spread of a count given the predicted level and
+the cell's recent activity, one model per step ahead, learnt from the network's own errors in the validation periods.
 
 Dimension letters: O origins, H steps ahead, N sources, M targets, K actions.
 """
@@ -84,10 +84,19 @@ class NetworkForecaster(LevelForecaster):
         shape = "negative binomial" if self._train and self._train.counts else "normal"
         n = len(split.validation)
         if not n:
-            return f"90\u00a0% intervals of a {shape} distribution learnt from the network's errors in its training periods, so they are too narrow"
-        words = f"90\u00a0% intervals of a {shape} distribution, its mean and spread learnt for each step ahead from the network's errors in the {f'{n} validation periods' if n > 1 else 'validation period'}"
+            return (
+                f"90\u00a0% intervals of a {shape} distribution learnt from the network's errors in its training"
+                " periods, so they are too narrow"
+            )
+        words = (
+            f"90\u00a0% intervals of a {shape} distribution, its mean and spread learnt for each step ahead from the"
+            f" network's errors in the {f'{n} validation periods' if n > 1 else 'validation period'}"
+        )
         if n < 40 + n_steps:
-            words += "; there are few of them, so that some training periods are used too and the intervals may be too narrow"
+            words += (
+                "; there are few of them, so that some training periods are used too and the intervals may be too"
+                " narrow"
+            )
         return words
 
 

@@ -1,4 +1,5 @@
-"""Networks and their data: build one, place it, move its weights in and out as arrays, predict a batch, measure the loss."""
+"""Networks and their data: build one, place it, move its weights in and out as arrays, predict a batch, measure the
+loss."""
 
 from __future__ import annotations
 
@@ -31,7 +32,10 @@ def place(network: TensorNetwork, config: TrainConfig) -> TensorNetwork:
 def device_of(config: TrainConfig) -> torch.device:
     there = torch.cuda.is_available()
     if config.device == "cuda" and not there:
-        raise TRNNError("Training on a graphics card needs one that torch can use. Got train.device=cuda where there is none; set train.device=auto.")  # fmt: skip
+        raise TRNNError(
+            "Training on a graphics card needs one that torch can use. Got train.device=cuda where there is none; set"
+            " train.device=auto."
+        )
     return torch.device("cuda" if there and config.device != "cpu" else "cpu")
 
 
@@ -42,12 +46,16 @@ def network_arrays(network: torch.nn.Module) -> Arrays:
 def set_network(network: torch.nn.Module, arrays: Arrays) -> None:
     expected = network.state_dict()
     if {n: tuple(v.shape) for n, v in expected.items()} != {n: v.shape for n, v in arrays.items()}:
-        raise TRNNError("The saved weights must have the names and shapes of the network in the settings. They do not; was config.json of another run copied here?")  # fmt: skip
+        raise TRNNError(
+            "The saved weights must have the names and shapes of the network in the settings. They do not; was"
+            " config.json of another run copied here?"
+        )
     network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in arrays.items()})
 
 
 def learn(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[torch.Tensor, Any]:
-    """The mean loss over the scored cells of a batch, its gradient added to the network's; and the state to go on with."""
+    """The mean loss over the scored cells of a batch, its gradient added to the network's; and the state to go on
+    with."""
     batch = batch.to(network.device)
     if batch.single:
         raw, state = predict(network, batch, state)

@@ -28,8 +28,11 @@ class Optimiser:
         self.config = config
         self.moments: dict[str, dict[str, Tensor]] = {}  # by kind, then by parameter
         self.update: Callable[[list[str], float], None] = {
-            "adam": self._adam, "adamw": self._adam, "sgd": self._sgd, "rmsprop": self._rmsprop,
-        }[config.optimiser]  # fmt: skip
+            "adam": self._adam,
+            "adamw": self._adam,
+            "sgd": self._sgd,
+            "rmsprop": self._rmsprop,
+        }[config.optimiser]
 
     def zero_grad(self) -> None:
         for weight in self.parameters.values():
@@ -123,7 +126,11 @@ class Optimiser:
 
     def arrays(self) -> Arrays:
         """Moments and step counts, copied."""
-        return {f"{kind}/{name}": value.cpu().numpy().copy() for kind, kept in self.moments.items() for name, value in kept.items()}  # fmt: skip
+        return {
+            f"{kind}/{name}": value.cpu().numpy().copy()
+            for kind, kept in self.moments.items()
+            for name, value in kept.items()
+        }
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Put back what `arrays` gave."""
@@ -157,7 +164,8 @@ def rate(config: TrainConfig, epoch: int, drops: int = 0) -> float:
 
 
 def _cycle(done: float) -> float:
-    """Share of the highest learning rate: up from a 25th in the first fifth of the way, down to almost nothing at its end."""
+    """Share of the highest learning rate: up from a 25th in the first fifth of the way, down to almost nothing at its
+    end."""
     if done <= RISE:
         return 0.04 + 0.96 * (1 - math.cos(math.pi * done / RISE)) / 2
     return 4e-6 + (1 - 4e-6) * (1 + math.cos(math.pi * (done - RISE) / (1 - RISE))) / 2

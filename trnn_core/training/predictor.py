@@ -59,7 +59,8 @@ class Predictor:
 
     @torch.no_grad()
     def one_step(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
-        """Predictions of every period of a part from the periods before it: target periods (O,), points (O, N, M, K)."""
+        """Predictions of every period of a part from the periods before it: target periods (O,), points (O, N, M,
+        K)."""
         prepared = self.prepared
         self.network.eval()
         if prepared.data.design == "single-series":

@@ -128,8 +128,8 @@ def check_counts(series: RelationalSeries, likelihood: str) -> None:
     """Count likelihoods need counts."""
     if likelihood in COUNT_LIKELIHOODS and (series.source.kind != "count" or np.nanmin(series.values, initial=0.0) < 0):
         raise TRNNError(
-            f"The loss '{likelihood}' needs counts of at least 0. Got the series {series.source.title!r} of other values; "
-            "choose the loss 'squared'."
+            f"The loss '{likelihood}' needs counts of at least 0. Got the series {series.source.title!r} of other"
+            " values; choose the loss 'squared'."
         )
 
 

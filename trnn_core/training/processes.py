@@ -161,7 +161,14 @@ class Watcher:
         return "dead" if now - since > patience else "alive"
 
 
-NO_MEMORY = ("MemoryError", "an't allocate", "annot allocate", "not enough memory", "failed to map segment", "llocation still failed")  # fmt: skip
+NO_MEMORY = (
+    "MemoryError",
+    "an't allocate",
+    "annot allocate",
+    "not enough memory",
+    "failed to map segment",
+    "llocation still failed",
+)
 
 
 def is_memory_error(words: str) -> bool:

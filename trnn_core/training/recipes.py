@@ -34,17 +34,24 @@ PRESETS: dict[str, dict[str, Any]] = {
         "data": {"window": 8},
         "model": {"network": "dyad", "channels": 16, "members": 3, "dropout": 0.1},
         "train": {
-            "epochs": 20, "epoch_share": 0.1, "batch_size": 1024, "learning_rate": 0.004, "weight_decay": 0.05,
+            "epochs": 20,
+            "epoch_share": 0.1,
+            "batch_size": 1024,
+            "learning_rate": 0.004,
+            "weight_decay": 0.05,
             "clip_norm": 1.0,
         },
     },
-}  # fmt: skip
+}
 
 PRESET_WORDS = {
     "quick": "a small tGRU in seconds, to see the whole way once",
     "paper-case-1": "tLSTM, 7 periods per window, one prediction after the last step, hidden 50 x 50 x 4, 1000 epochs",
     "paper-case-2": "tLSTM, 7 periods per window, a prediction at every step, hidden 14 x 14 x 4, 1000 epochs",
-    "recommended": "three tGRU shared by all dyads, correcting a relational autoregression: the most accurate of all models tried, with a calibrated distribution for every cell",
+    "recommended": (
+        "three tGRU shared by all dyads, correcting a relational autoregression: the most accurate of all models tried,"
+        " with a calibrated distribution for every cell"
+    ),
 }
 
 

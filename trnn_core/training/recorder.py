@@ -119,7 +119,10 @@ class Recorder:
             best, _ = checkpoints.load_checkpoint(self.folder / "checkpoints" / f"{snapshot.best_epoch:06d}")
             return best.weights
         except TRNNError as e:
-            self.repairs.append(f"The best checkpoint, of epoch {snapshot.best_epoch}, is lost ({e}); that of epoch {snapshot.epoch} stands in")  # fmt: skip
+            self.repairs.append(
+                f"The best checkpoint, of epoch {snapshot.best_epoch}, is lost ({e}); that of epoch {snapshot.epoch}"
+                " stands in"
+            )
             return None
 
     def control(self) -> Request | None:

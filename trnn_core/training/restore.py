@@ -28,8 +28,8 @@ def load_network(store: RunStore, run: Run) -> tuple[TensorNetwork, Prepared]:
     """The tensorial network with the run's best weights, ready to predict, and the data it was trained on."""
     if run.recipe.model.network != "tensor":
         raise TRNNError(
-            f"A tensorial network is needed here. Run {run.run_id} trained the network {run.recipe.model.network!r} instead; "
-            "train one with the preset quick or one of the paper's."
+            f"A tensorial network is needed here. Run {run.run_id} trained the network {run.recipe.model.network!r}"
+            " instead; train one with the preset quick or one of the paper's."
         )
     weights = _weights(run)
     prepared = prepare(store.series(run), run.recipe)
@@ -40,7 +40,8 @@ def load_network(store: RunStore, run: Run) -> tuple[TensorNetwork, Prepared]:
 
 
 def load_forecaster(store: RunStore, run: Run) -> tuple[LevelForecaster, RelationalSeries]:
-    """The run's model as a forecaster, whatever its kind, and the series (with the actors and actions it was trained on)."""
+    """The run's model as a forecaster, whatever its kind, and the series (with the actors and actions it was trained
+    on)."""
     if run.recipe.model.network == "tensor":
         network, prepared = load_network(store, run)
         return network_forecaster(network, prepared), prepared.series

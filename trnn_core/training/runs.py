@@ -40,7 +40,8 @@ def check_run_id(run_id: str) -> str:
     """A run's id is also its folder's name: letters, digits, '-' and '_' only, so that it can never lead elsewhere."""
     if not isinstance(run_id, str) or not _RUN_ID.fullmatch(run_id):
         raise TRNNError(
-            f"A run id must be 1 to 80 letters, digits, '-' or '_', beginning with a letter or digit. Got {run_id!r:.100} instead."
+            "A run id must be 1 to 80 letters, digits, '-' or '_', beginning with a letter or digit. Got"
+            f" {run_id!r:.100} instead."
         )
     return run_id
 
@@ -119,7 +120,10 @@ class Run:
             epochs = checkpoints.list_epochs(self.folder / "checkpoints")
             return Status("damaged", f"The status cannot be read: {e}", epoch=epochs[-1] if epochs else 0)
         if status.state == "running" and self.watcher.judge(self.folder / "heartbeat.json") == "dead":
-            words = f"The process ended without finishing; {status.epoch} of {status.epochs} epochs are safe. Resume to go on exactly from there."
+            words = (
+                f"The process ended without finishing; {status.epoch} of {status.epochs} epochs are safe. Resume to go"
+                " on exactly from there."
+            )
             return Status(**{**status.__dict__, "state": "interrupted", "message": words, "eta_seconds": None})
         if self.checkup is not None and not status.is_live and (damage := self.checkup.damage(self)):
             return Status(**{**status.__dict__, "state": "damaged", "message": damage})
@@ -220,7 +224,8 @@ class Run:
         return damage + self._verify_history()
 
     def _verify_history(self) -> list[str]:
-        """Between checkpoint and manifest: the history must begin with, or be the beginning of, the checkpoint's copy."""
+        """Between checkpoint and manifest: the history must begin with, or be the beginning of, the checkpoint's
+        copy."""
         try:
             _, kept, _ = checkpoints.newest_good(self.folder / "checkpoints")
         except TRNNError:

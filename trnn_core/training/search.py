@@ -25,10 +25,22 @@ from trnn_core.training.store import RunStore
 
 # These change what the validation loss is measured in or on: trials could not be compared.
 FIXED = {
-    "data.transform", "data.design", "data.validation", "data.test", "data.diagonal", "data.actors", "data.actions",
-    "data.path", "data.fingerprint", "model.likelihood", "train.epochs", "train.device", "train.precision", "train.threads",
+    "data.transform",
+    "data.design",
+    "data.validation",
+    "data.test",
+    "data.diagonal",
+    "data.actors",
+    "data.actions",
+    "data.path",
+    "data.fingerprint",
+    "model.likelihood",
+    "train.epochs",
+    "train.device",
+    "train.precision",
+    "train.threads",
     "train.checkpoint_every",
-}  # fmt: skip
+}
 Pruner = Literal["median", "hyperband", "none"]
 
 
@@ -74,7 +86,10 @@ class TuneConfig(Settings):
     def ranges(self) -> dict[str, Range]:
         """The space, checked against the recipe: every end and every choice must be a setting that can be trained."""
         if self.recipe.data.validation <= 0:
-            raise TRNNError("A search judges trials by their validation loss. Got data.validation=0 instead; keep some periods for it.")  # fmt: skip
+            raise TRNNError(
+                "A search judges trials by their validation loss. Got data.validation=0 instead; keep some periods"
+                " for it."
+            )
         ranges = {name: parse_range(name, text) for name, text in self.space.items()}
         for name, found in ranges.items():
             ends = found.values if isinstance(found, Choices) else (found.low, found.high)
@@ -94,14 +109,18 @@ def parse_range(name: str, text: str) -> Range:
     ('14,14,4', '25,25,8')
     """
     if name in FIXED:
-        raise TRNNError(f"The setting '{name}' cannot be searched: it changes what the validation loss means; set it in the recipe.")  # fmt: skip
+        raise TRNNError(
+            f"The setting '{name}' cannot be searched: it changes what the validation loss means; set it in the recipe."
+        )
     parts = [p.strip() for p in text.split(":")]
     if len(parts) in (2, 3) and all(_is_number(p) for p in parts[:2]) and parts[2:] in ([], ["log"]):
         whole = all(re.fullmatch(r"[+-]?\d+", p) for p in parts[:2])
         low, high = (int(p) if whole else float(p) for p in parts[:2])
         log = len(parts) == 3
         if low >= high or (log and low <= 0):
-            raise TRNNError(f"The range of '{name}' must go upwards{', from above 0' if log else ''}. Got {text!r} instead.")  # fmt: skip
+            raise TRNNError(
+                f"The range of '{name}' must go upwards{', from above 0' if log else ''}. Got {text!r} instead."
+            )
         return Between(low, high, log, bool(whole))
     values = tuple(p.strip() for p in text.split("|") if p.strip())
     if ":" in text or len(values) < 2 or len(set(values)) < len(values):
@@ -171,7 +190,9 @@ class Study:
 
 def study_folder(store: RunStore, name: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name):
-        raise TRNNError(f"The name of a search must be letters, digits, '-', '_' or '.', at most 64. Got {name!r} instead.")  # fmt: skip
+        raise TRNNError(
+            f"The name of a search must be letters, digits, '-', '_' or '.', at most 64. Got {name!r} instead."
+        )
     return store.root / ".studies" / name
 
 

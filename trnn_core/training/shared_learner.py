@@ -31,7 +31,10 @@ class SharedLearner(TensorLearner):
 
     def __init__(self, series: RelationalSeries, recipe: Recipe, group: Group) -> None:
         if recipe.data.design == "single-series":
-            raise TRNNError("One long series is read in order and cannot be shared out. Got data.design=single-series under torchrun; train it in one process.")  # fmt: skip
+            raise TRNNError(
+                "One long series is read in order and cannot be shared out. Got data.design=single-series under"
+                " torchrun; train it in one process."
+            )
         super().__init__(series, recipe)
         self.group = group
         self.shared = DistributedDataParallel(Step(self.network))
@@ -71,7 +74,9 @@ def own_windows(batch: Batch, windows: range) -> Batch | None:
     if not len(windows):
         return None
     weeks = slice(windows.start, windows.stop + batch.length - 1)
-    return replace(batch, weeks=batch.weeks[weeks], week_targets=batch.week_targets[weeks], week_mask=batch.week_mask[weeks])  # fmt: skip
+    return replace(
+        batch, weeks=batch.weeks[weeks], week_targets=batch.week_targets[weeks], week_mask=batch.week_mask[weeks]
+    )
 
 
 class Step(nn.Module):

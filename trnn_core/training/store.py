@@ -52,12 +52,20 @@ class RunStore:
         self.checkup = Checkup()
 
     def create(
-        self, recipe: Recipe, series: RelationalSeries, *, run_id: str | None = None, name: str | None = None,
-        tags: Iterable[str] = (), state: str = "queued",
-    ) -> Run:  # fmt: skip
+        self,
+        recipe: Recipe,
+        series: RelationalSeries,
+        *,
+        run_id: str | None = None,
+        name: str | None = None,
+        tags: Iterable[str] = (),
+        state: str = "queued",
+    ) -> Run:
         """A new run folder with its settings and its data, ready to be trained."""
         self.keep_series(series)
-        recipe, notes = fit_to_memory(recipe.changed(**{"data.fingerprint": series.fingerprint}), selected_shape(recipe, series))  # fmt: skip
+        recipe, notes = fit_to_memory(
+            recipe.changed(**{"data.fingerprint": series.fingerprint}), selected_shape(recipe, series)
+        )
         stamp = datetime.now().astimezone()
         run_id = check_run_id(run_id) if run_id else f"{stamp:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
         config = {
@@ -110,7 +118,11 @@ class RunStore:
             if folder.name.startswith(".") or not any((folder / n).exists() for n in ("config.json", CONFIG_COPY)):
                 continue
             run = self._run(folder)
-            if (state is None or run.status().state == state) and (tag is None or tag in run.tags) and _mentions(run, text):  # fmt: skip
+            if (
+                (state is None or run.status().state == state)
+                and (tag is None or tag in run.tags)
+                and _mentions(run, text)
+            ):
                 found.append(run)
         return sorted(found, key=_created, reverse=True)
 

@@ -20,8 +20,8 @@ from trnn_core.training.recipes import plain
 from trnn_core.training.search import TuneConfig
 from trnn_core.training.store import describe_series
 
-VARIABLE = (
-    "TRNN_STUDIES"  # a PostgreSQL address for all searches of a server; it may hold a password, so no page shows it
+VARIABLE = (  # a PostgreSQL address for all searches of a server; it may hold a password, so no page shows it
+    "TRNN_STUDIES"
 )
 STATES = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "running", "WAITING": "running"}
 
@@ -34,7 +34,8 @@ def storage_address(given: str | None, folder: Path) -> str:
     scheme, found, rest = address.partition("://")
     if not found or scheme not in ("postgresql", "postgres", "postgresql+pg8000"):
         raise TRNNError(
-            f"The store of a search must be a PostgreSQL address like postgresql://user@host:5432/name. Got one that begins with {scheme[:20]!r} instead."
+            "The store of a search must be a PostgreSQL address like postgresql://user@host:5432/name. Got one that"
+            f" begins with {scheme[:20]!r} instead."
         )
     return f"postgresql+pg8000://{rest}"
 
@@ -49,7 +50,10 @@ def open_study(folder: Path, config: TuneConfig, storage: str | None) -> optuna.
         )
     except (SQLAlchemyError, OSError) as e:
         place = "its file" if address.startswith("sqlite") else "the PostgreSQL server"
-        raise TRNNError(f"The search {folder.name!r} cannot be kept: {place} does not answer ({type(e).__name__}); check its address and that it runs.") from e  # fmt: skip
+        raise TRNNError(
+            f"The search {folder.name!r} cannot be kept: {place} does not answer ({type(e).__name__}); check its"
+            " address and that it runs."
+        ) from e
 
 
 def _pruner(config: TuneConfig) -> optuna.pruners.BasePruner:
@@ -64,9 +68,13 @@ def _pruner(config: TuneConfig) -> optuna.pruners.BasePruner:
 
 
 def write_study(
-    folder: Path, config: TuneConfig, study: optuna.Study, series: RelationalSeries, state: str,
+    folder: Path,
+    config: TuneConfig,
+    study: optuna.Study,
+    series: RelationalSeries,
+    state: str,
     seconds: Mapping[int, float],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """study.json: all that a page shows, without Optuna."""
     trials = [_row(t, seconds) for t in study.get_trials(deepcopy=False)]
     whole = [t for t in trials if t["state"] == "complete"]
@@ -96,11 +104,13 @@ def _row(trial: FrozenTrial, seconds: Mapping[int, float]) -> dict[str, Any]:
     return {
         "number": trial.number,
         "state": STATES[trial.state.name],
-        "value": trial.value if trial.state == TrialState.COMPLETE else min(trial.intermediate_values.values(), default=None),
+        "value": (
+            trial.value if trial.state == TrialState.COMPLETE else min(trial.intermediate_values.values(), default=None)
+        ),
         "params": dict(trial.params),
         "losses": [[epoch, loss] for epoch, loss in sorted(trial.intermediate_values.items())],
         "seconds": round(seconds.get(trial.number, 0.0), 3),
-    }  # fmt: skip
+    }
 
 
 def _importance(study: optuna.Study, n_complete: int) -> tuple[dict[str, float] | None, str]:

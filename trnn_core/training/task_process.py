@@ -73,9 +73,11 @@ class TaskContext:
         gained, spent = (done - self._from[0], now - self._from[1]) if self._from else (0.0, 0.0)
         eta = round(spent * (1 - done) / gained, 1) if gained > 0 else guess
         self._heartbeat.progress = {
-            "done": min(1.0, max(0.0, float(done))), "message": message, "eta_seconds": eta,
+            "done": min(1.0, max(0.0, float(done))),
+            "message": message,
+            "eta_seconds": eta,
             "seconds": round(now - self._begun, 3),
-        }  # fmt: skip
+        }
 
     def stopping(self) -> bool:
         """Whether to end now: somebody asked, or the machine is being shut down. Return soon after it says True."""
@@ -183,7 +185,11 @@ def do_task(task: Task, load: Callable[[], Callable[[TaskContext], None]], endin
             finished = heartbeat.progress.get("done") == 1.0
             state, words = "done", str(heartbeat.progress["message"]) if finished else "Done."
             if context.heard:
-                state, words = ("interrupted", "The machine asked the process to end; start it again.") if ending.is_set() else ("stopped", "Stopped on request.")  # fmt: skip
+                state, words = (
+                    ("interrupted", "The machine asked the process to end; start it again.")
+                    if ending.is_set()
+                    else ("stopped", "Stopped on request.")
+                )
         except Exception as e:  # whatever it was, the task must say so
             state, words = "failed", failure(e, task.task_id)
         finally:
@@ -202,7 +208,10 @@ def failure(error: Exception, task_id: str) -> str:
         return "There was not enough memory; ask for less (fewer models, a shorter horizon, fewer countries)."
     reference = secrets.token_hex(4)
     log.exception("reference %s: %s failed", reference, task_id)
-    return f"Something unexpected went wrong ({type(error).__name__}). Try again; if it stays, whoever runs the server finds the details in the log under reference {reference}."  # fmt: skip
+    return (
+        f"Something unexpected went wrong ({type(error).__name__}). Try again; if it stays, whoever runs the server"
+        f" finds the details in the log under reference {reference}."
+    )
 
 
 def _say(task: Task, state: TaskState, words: str, context: TaskContext) -> None:

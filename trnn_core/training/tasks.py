@@ -95,9 +95,16 @@ class Task:
             return found
         beat = self.folder / "heartbeat.json"
         if self.store.watcher.judge(beat) == "dead" and not self._said_more(found):
-            return replace(found, state="interrupted", eta_seconds=None, message="The process ended before the work was done; start it again.")  # fmt: skip
+            return replace(
+                found,
+                state="interrupted",
+                eta_seconds=None,
+                message="The process ended before the work was done; start it again.",
+            )
         progress = (read_beat(beat) or {}).get("progress") or {}
-        return replace(found, **{k: v for k, v in progress.items() if k in ("done", "message", "eta_seconds", "seconds")})  # fmt: skip
+        return replace(
+            found, **{k: v for k, v in progress.items() if k in ("done", "message", "eta_seconds", "seconds")}
+        )
 
     def _said_more(self, found: TaskStatus) -> bool:
         """Whether the status changed between two looks: an ended process writes its last word before it goes."""
@@ -157,15 +164,21 @@ class Task:
 
 
 def start_task(
-    store: RunStore, kind: str, arguments: dict[str, Any], *, run_id: str | None = None, fresh: bool = False,
+    store: RunStore,
+    kind: str,
+    arguments: dict[str, Any],
+    *,
+    run_id: str | None = None,
+    fresh: bool = False,
     means: dict[str, Any] | None = None,
-) -> Task:  # fmt: skip
+) -> Task:
     """Ask for work of a kind. One that waits, runs or is done with equal arguments is returned, not done twice.
 
     A stopped, failed or interrupted one is queued again in its old folder, so that it may go on where it was.
     arguments  plain JSON values, and all that determines the result (the checksum of a run's weights, if it matters)
     fresh      do it again from the start even if it is done
-    means      what it is done with and does not change the result (workers, a cluster's address): no part of the task's id
+    means      what it is done with and does not change the result (workers, a cluster's address): no part of the
+               task's id
     """
     if not isinstance(kind, str) or not _KIND.fullmatch(kind):
         raise TRNNError(f"A task's kind must be a short word in small letters. Got {kind!r:.80} instead.")
@@ -241,7 +254,9 @@ def _digest(kind: str, arguments: dict[str, Any], run_id: str | None) -> str:
     try:
         return sha256(json.dumps([kind, arguments, run_id], sort_keys=True, allow_nan=False).encode())[:16]
     except (TypeError, ValueError) as e:
-        raise TRNNError(f"A task's arguments must be plain text, finite numbers, lists and tables of them ({e}).") from e  # fmt: skip
+        raise TRNNError(
+            f"A task's arguments must be plain text, finite numbers, lists and tables of them ({e})."
+        ) from e
 
 
 def _create(folder: Path, asked: dict[str, Any]) -> None:
@@ -250,7 +265,9 @@ def _create(folder: Path, asked: dict[str, Any]) -> None:
     try:
         new.mkdir(parents=True)
         write_sealed(new / "task.json", asked)
-        write_sealed(new / "status.json", asdict(TaskStatus("queued", message="Waiting to be started.", updated=stamp())))  # fmt: skip
+        write_sealed(
+            new / "status.json", asdict(TaskStatus("queued", message="Waiting to be started.", updated=stamp()))
+        )
         (new / ".lock").touch()
         new.rename(folder)
     except OSError as e:
@@ -292,9 +309,14 @@ def _ensure_process(task: Task) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "log.txt").open("ab") as output:
             process = subprocess.Popen(
-                process_command(task.store, task.kind), cwd=code_root(), env=plain_environment(), stdin=subprocess.DEVNULL, stdout=output,
-                stderr=output, start_new_session=True,
-            )  # fmt: skip
+                process_command(task.store, task.kind),
+                cwd=code_root(),
+                env=plain_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
     except OSError as e:
         raise explain_os_error(e, folder) from e
     write_sealed(task.folder / "expected.json", identify(process.pid).to_json(), durable=False)

@@ -89,7 +89,10 @@ class TensorLearner:
     def describe(self) -> str:
         model, data = self.recipe.model, self.recipe.data
         shape = " x ".join(map(str, model.hidden_shape))
-        return f"{CELLS[model.cell].label}, hidden {shape}, {data.window} periods per window, {data.design}, {model.likelihood} loss"
+        return (
+            f"{CELLS[model.cell].label}, hidden {shape}, {data.window} periods per window, {data.design},"
+            f" {model.likelihood} loss"
+        )
 
     def uncertainty(self, n_steps: int) -> str:
         return self.forecaster().uncertainty(n_steps)

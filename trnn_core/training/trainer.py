@@ -132,7 +132,8 @@ def surroundings(config: TrainConfig) -> Iterator[None]:
     """Threads and random numbers as the recipe says, and as they were afterwards.
 
     Numbers too small for a full mantissa count as zero meanwhile: a network whose weights a regulariser has driven
-    towards zero meets them in every product, and they take ten times as long (Case I after 180 epochs: 30 s instead of 3).
+    towards zero meets them in every product, and they take ten times as long (Case I after 180 epochs: 30 s instead
+    of 3).
     """
     on_card = device_of(config).type == "cuda"
     torch.set_flush_denormal(True)
@@ -166,22 +167,38 @@ class _Loop:
         self.learner.set_weights(self.best)
         self._emit(Ended(outcome, message, self.progress.epoch))
         best_epoch = self.progress.best_epoch or None
-        return Fitted(self.learner, self.recipe, self.history, outcome, message, best_epoch, self.progress.best_val_loss)  # fmt: skip
+        return Fitted(
+            self.learner, self.recipe, self.history, outcome, message, best_epoch, self.progress.best_val_loss
+        )
 
     def _epochs(self) -> tuple[Outcome, str]:
         try:
             while self.progress.epoch < self.config.epochs:
                 if self._patience_is_over():
-                    return "finished", f"Stopped early: no better validation loss for {self.config.patience} epochs; the weights of epoch {self.progress.best_epoch} are kept."  # fmt: skip
+                    return (
+                        "finished",
+                        (
+                            f"Stopped early: no better validation loss for {self.config.patience} epochs; the weights"
+                            f" of epoch {self.progress.best_epoch} are kept."
+                        ),
+                    )
                 self._epoch(self.progress.epoch + 1)
         except Interrupted as e:
-            kept = f"the best weights, of epoch {self.progress.best_epoch}, are kept" if self.progress.best_epoch else "no epoch was finished, so there are no weights yet"  # fmt: skip
-            return OUTCOME_OF[
-                e.request
-            ], f"{OUTCOME_OF[e.request].capitalize()} after epoch {self.progress.epoch}; {kept}."
+            kept = (
+                f"the best weights, of epoch {self.progress.best_epoch}, are kept"
+                if self.progress.best_epoch
+                else "no epoch was finished, so there are no weights yet"
+            )
+            return (
+                OUTCOME_OF[e.request],
+                f"{OUTCOME_OF[e.request].capitalize()} after epoch {self.progress.epoch}; {kept}.",
+            )
         except Diverged as e:
             return "diverged", str(e)
-        return "finished", f"All {self.config.epochs} epochs done; the weights of epoch {self.progress.best_epoch} are the best."  # fmt: skip
+        return (
+            "finished",
+            f"All {self.config.epochs} epochs done; the weights of epoch {self.progress.best_epoch} are the best.",
+        )
 
     def _patience_is_over(self) -> bool:
         return self.config.patience is not None and self.progress.bad_epochs >= self.config.patience
@@ -249,14 +266,23 @@ class _Loop:
             raise Diverged(self._explanation(f"The loss became {found.loss}", epoch, step))
         first = self.progress.first_loss
         if found.loss - first > EXPLOSION * max(abs(first), 1e-3):
-            raise Diverged(self._explanation(f"The loss exploded to {found.loss:.3g} (it began at {first:.3g})", epoch, step))  # fmt: skip
+            raise Diverged(
+                self._explanation(f"The loss exploded to {found.loss:.3g} (it began at {first:.3g})", epoch, step)
+            )
         if not math.isfinite(found.norm):
             raise Diverged(self._explanation(f"The gradient became {found.norm}", epoch, step))
 
     def _explanation(self, what: str, epoch: int, step: int | None) -> str:
         at = f"epoch {epoch}" + (f", step {step}" if step else "")
-        kept = f"the weights of epoch {self.progress.best_epoch} are kept" if self.progress.best_epoch else "no good weights exist yet"  # fmt: skip
-        return f"{what} at {at} (learning rate {self.learner.lr:g}); {kept}. Try a learning rate ten times smaller, or set train.clip_norm=1."
+        kept = (
+            f"the weights of epoch {self.progress.best_epoch} are kept"
+            if self.progress.best_epoch
+            else "no good weights exist yet"
+        )
+        return (
+            f"{what} at {at} (learning rate {self.learner.lr:g}); {kept}. Try a learning rate ten times smaller, or set"
+            " train.clip_norm=1."
+        )
 
     def _obey(self) -> None:
         request = self.control() if self.control else None

@@ -1,5 +1,5 @@
-"""One trial of a search, a few epochs at a time: the task that an executor runs. Its state goes in and comes out, so that
-any worker may do the next part, and a part that was lost is done again with the same result."""
+"""One trial of a search, a few epochs at a time: the task that an executor runs. Its state goes in and comes out, so
+that any worker may do the next part, and a part that was lost is done again with the same result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A search for good settings with Optuna: trials are real trainings, judged by their validation loss, never by the test.
+"""A search for good settings with Optuna: trials are real trainings, judged by their validation loss, never by the
+test.
 
 Trials are chosen a batch at a time and trained a few epochs at a time through an executor; between two parts the
 hopeless ones are ended. Choices and cuts are made here, in a fixed order, so that neither the number of workers nor
@@ -66,9 +67,14 @@ def tune(
 
 class _Search:
     def __init__(
-        self, series: RelationalSeries, config: TuneConfig, folder: Path, executor: Executor, study: optuna.Study,
+        self,
+        series: RelationalSeries,
+        config: TuneConfig,
+        folder: Path,
+        executor: Executor,
+        study: optuna.Study,
         ranges: dict[str, Range],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.series, self.config, self.folder, self.executor = series, config, folder, executor
         self.study, self.ranges = study, ranges
         self.epochs = config.recipe.train.epochs
@@ -251,5 +257,7 @@ def _keep_config(folder: Path, config: TuneConfig, series: RelationalSeries) -> 
         different = [k for k in TuneConfig.model_fields if k != "trials" and getattr(before, k) != getattr(config, k)]
         if different or began_with != series.fingerprint:
             what = f"another {different[0]}" if different else "other data"
-            raise TRNNError(f"The search {folder.name!r} began with {what}; give a new one another name, or the same settings.")  # fmt: skip
+            raise TRNNError(
+                f"The search {folder.name!r} began with {what}; give a new one another name, or the same settings."
+            )
     write_sealed(path, config.model_dump(mode="json", exclude_none=True) | {"fingerprint": series.fingerprint})

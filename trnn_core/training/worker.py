@@ -65,7 +65,9 @@ class Job:
 class Worker:
     """Runs until told to end; `idle_exit` ends it after so many seconds without work."""
 
-    def __init__(self, store: RunStore, limit: int | None = None, idle_exit: float | None = None, grace: float = GRACE_SECONDS):  # fmt: skip
+    def __init__(
+        self, store: RunStore, limit: int | None = None, idle_exit: float | None = None, grace: float = GRACE_SECONDS
+    ):
         self.store, self.limit, self.idle_exit, self.grace = store, limit or default_limit(), idle_exit, grace
         self.folder = worker_folder(store)
         self.jobs: dict[int, Job] = {}  # by slot
@@ -153,7 +155,14 @@ class Worker:
     def _spawn(self, run: Run, slot: int) -> subprocess.Popen:
         self._check_room()
         self._slot(slot).touch()
-        command = [sys.executable, "-m", "trnn_core.training.job", str(self.store.root.resolve()), run.run_id, str(self._slot(slot).resolve())]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "trnn_core.training.job",
+            str(self.store.root.resolve()),
+            run.run_id,
+            str(self._slot(slot).resolve()),
+        ]
         with (run.folder / "log.txt").open("ab") as output:
             log.info("run %s starts in slot %d", run.run_id, slot)
             return subprocess.Popen(
@@ -241,7 +250,10 @@ def close_books(store: RunStore, job: Job, code: int) -> None:
                 write_sealed(run.folder / "status.json", replace(status, state="failed", message=words).__dict__)
                 drop_tickets(store, run.run_id)
             elif status.state == "interrupted":
-                words = f"{_death(code)} {status.epoch} of {status.epochs} epochs are safe; resume to go on exactly from there."
+                words = (
+                    f"{_death(code)} {status.epoch} of {status.epochs} epochs are safe; resume to go on exactly from"
+                    " there."
+                )
                 write_sealed(run.folder / "status.json", replace(status, message=words).__dict__)
     except TRNNError as e:
         log.warning("status of %s not closed: %s", run.run_id, e)

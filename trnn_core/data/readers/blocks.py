@@ -67,7 +67,8 @@ def cut_blocks(stream: IO[bytes], name: str, size: int | None = None) -> Iterato
             rest += piece
             if len(rest) > LONGEST_LINE:
                 raise TRNNError(
-                    f"{name}, {n_read:,} bytes in: a line may have at most {LONGEST_LINE:,} bytes. This one is longer; is it the right file?"
+                    f"{name}, {n_read:,} bytes in: a line may have at most {LONGEST_LINE:,} bytes. This one is longer;"
+                    " is it the right file?"
                 )
             continue
         data = b"".join((rest, memoryview(piece)[:cut]))
@@ -114,7 +115,8 @@ def settle_encoding(block: Block, name: str, encoding: str | None, latin_fallbac
         raise LineError(
             name,
             at,
-            f"must be UTF-8 text. Byte 0x{data[e.start]:02x} is not; save the file as UTF-8, or choose encoding latin-1 if that is what it is.",
+            f"must be UTF-8 text. Byte 0x{data[e.start]:02x} is not; save the file as UTF-8, or choose encoding latin-1"
+            " if that is what it is.",
         ) from e
     return block
 

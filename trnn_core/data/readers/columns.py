@@ -9,12 +9,18 @@ from trnn_core.errors import TRNNError
 ROLES = ("date", "source", "target", "action", "value")
 _USUAL = {
     "date": "date eventdate day week month year time period sqldate weekstart startdate t",
-    "source": "source src sender from actor1 sourcecountry sourceactor actor country1 ccode1 iso1 stateA sidea origin "
-    "initiator exporter sourcename actor1countrycode i",
-    "target": "target tgt dst receiver recipient to actor2 targetcountry targetactor country2 ccode2 iso2 stateb sideb "
-    "destination importer targetname actor2countrycode j",
-    "action": "action actions type eventtype relation quad quadclass class category cameo cameocode code eventcode verb "
-    "layer event k",
+    "source": (
+        "source src sender from actor1 sourcecountry sourceactor actor country1 ccode1 iso1 stateA sidea origin "
+        "initiator exporter sourcename actor1countrycode i"
+    ),
+    "target": (
+        "target tgt dst receiver recipient to actor2 targetcountry targetactor country2 ccode2 iso2 stateb sideb "
+        "destination importer targetname actor2countrycode j"
+    ),
+    "action": (
+        "action actions type eventtype relation quad quadclass class category cameo cameocode code eventcode verb "
+        "layer event k"
+    ),
     "value": "value values count counts n number weight intensity score amount freq frequency events total x",
 }
 
@@ -33,7 +39,8 @@ def match_columns(header: Sequence[str], name: str, chosen: Mapping[str, str]) -
         if role in chosen:
             if header.count(chosen[role]) != 1:
                 raise TRNNError(
-                    f"{name}, line 1: the {role} column {chosen[role]!r} must be in the header once. The header has: {_told(header)}."
+                    f"{name}, line 1: the {role} column {chosen[role]!r} must be in the header once. The header has:"
+                    f" {_told(header)}."
                 )
             roles[role] = chosen[role]
             continue
@@ -43,14 +50,16 @@ def match_columns(header: Sequence[str], name: str, chosen: Mapping[str, str]) -
         fits = exact or fits
         if len(fits) > 1:
             raise TRNNError(
-                f"{name}, line 1: one column must be the {role}. Got {_told(fits)}; choose one with columns={{'{role}': ...}}."
+                f"{name}, line 1: one column must be the {role}. Got {_told(fits)}; choose one with columns={{'{role}':"
+                " ...}."
             )
         if fits:
             roles[role] = fits[0]
     lacking = [r for r in ROLES[:3] if r not in roles]
     if lacking:
         raise TRNNError(
-            f"{name}, line 1: a table needs a header with a date, a source and a target column. No column looks like {' or '.join(lacking)}; the header has: {_told(header)}."
+            f"{name}, line 1: a table needs a header with a date, a source and a target column. No column looks like"
+            f" {' or '.join(lacking)}; the header has: {_told(header)}."
         )
     doubled = [c for c in roles.values() if list(header).count(c) > 1 or list(roles.values()).count(c) > 1]
     if doubled:

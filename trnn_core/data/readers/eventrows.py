@@ -156,8 +156,8 @@ def read_table(data: bytes, columns: list[str], needed: list[str], name: str) ->
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
         if bad:
             problem = (
-                f"must have {len(columns)} tab-separated fields as the first line. Got {bad[0].actual_columns}: {bad[0].text[:80]!r}; "
-                "the row is broken, perhaps by a line break or a tab inside a field."
+                f"must have {len(columns)} tab-separated fields as the first line. Got {bad[0].actual_columns}:"
+                f" {bad[0].text[:80]!r}; the row is broken, perhaps by a line break or a tab inside a field."
             )
             raise LineError(name, bad[0].number or 1, problem) from e
         raise LineError(name, 1, f"cannot be read as tab-separated text ({short(e)}).") from e
@@ -243,9 +243,13 @@ def _told_apart(key: np.ndarray, at: np.ndarray, texts: pa.Array, rows: np.ndarr
 
 
 def _dyads(
-    sources: list[list[int]], targets: list[list[int]], at_source: np.ndarray, at_target: np.ndarray,
-    rows: np.ndarray, key: np.ndarray | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:  # fmt: skip
+    sources: list[list[int]],
+    targets: list[list[int]],
+    at_source: np.ndarray,
+    at_target: np.ndarray,
+    rows: np.ndarray,
+    key: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """Every source of a row with every target: most rows have one of each, some list several countries."""
     n_source, n_target = (np.array([len(p) for p in parts], np.int64) for parts in (sources, targets))
     flat_source, flat_target = (np.array([i for p in parts for i in p], np.int64) for parts in (sources, targets))

@@ -37,7 +37,8 @@ def read_events(
     options: ImportOptions,
     progress: Progress | None,
 ) -> tuple[RelationalSeries, Aggregator]:
-    """Read, count and assemble; `columns_of(first line, file)` gives the column names and whether the line is a header."""
+    """Read, count and assemble; `columns_of(first line, file)` gives the column names and whether the line is a
+    header."""
     value = options.value or "events"
     aggregator = Aggregator(options.period or "week", options.week_start)
     key = layout.record_key if value == "rows" else layout.event_key
@@ -108,11 +109,13 @@ def named_columns(line: bytes, name: str, layout: EventLayout) -> tuple[list[str
     lacking = [c for c in layout.needs if c not in columns]
     if lacking and len(columns) == 1:
         raise TRNNError(
-            f"{name}, line 1: {layout.format.upper()} files must be tab separated. No tab in {columns[0][:60]!r}; save it as tab-separated text."
+            f"{name}, line 1: {layout.format.upper()} files must be tab separated. No tab in {columns[0][:60]!r}; save"
+            " it as tab-separated text."
         )
     if lacking:
         raise TRNNError(
-            f"{name}, line 1: the header must name the columns {', '.join(layout.needs)}. Missing: {', '.join(lacking)}."
+            f"{name}, line 1: the header must name the columns {', '.join(layout.needs)}. Missing:"
+            f" {', '.join(lacking)}."
         )
     doubled = [c for c in layout.needs if columns.count(c) > 1]
     if doubled:

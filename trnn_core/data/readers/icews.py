@@ -27,9 +27,19 @@ LAYOUT = EventLayout(
     read_day=iso_day,
     scheme="icews",
     missing=frozenset({"", "NA"}),
-    needs=("Event ID", "Event Date", "Source Name", "Source Country", "Event Text", CODE, "Intensity", "Target Name", "Target Country"),
+    needs=(
+        "Event ID",
+        "Event Date",
+        "Source Name",
+        "Source Country",
+        "Event Text",
+        CODE,
+        "Intensity",
+        "Target Name",
+        "Target Country",
+    ),
     licence="ICEWS: research and education only",
-)  # fmt: skip
+)
 _NOT_CAMEO = "not a CAMEO code"
 
 
@@ -73,6 +83,6 @@ def _check_zeros(dropped: tuple | None, rows: int) -> None:
     if dropped and dropped[0] > 0.02 * rows and dropped[1].text.isdigit():
         n, first = dropped
         raise TRNNError(
-            f"{first.file}, line {first.line}: CAMEO codes must keep their leading zeros ('010'). Got {first.text!r} and {n:,} of {rows:,} codes like it; "
-            "the file was probably saved by a spreadsheet, so take the original."
+            f"{first.file}, line {first.line}: CAMEO codes must keep their leading zeros ('010'). Got {first.text!r}"
+            f" and {n:,} of {rows:,} codes like it; the file was probably saved by a spreadsheet, so take the original."
         )

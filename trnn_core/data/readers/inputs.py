@@ -42,11 +42,13 @@ def check_expansion(name: str, packed: int, unpacked: int, max_bytes: int, max_r
     """Refuse a zip bomb before it unfolds."""
     if unpacked > max_bytes:
         raise TRNNError(
-            f"{name}: may unpack to at most {max_bytes:,} bytes. It would be {unpacked:,}; split it or raise the limit (max_bytes)."
+            f"{name}: may unpack to at most {max_bytes:,} bytes. It would be {unpacked:,}; split it or raise the limit"
+            " (max_bytes)."
         )
     if unpacked > FREE_EXPANSION and unpacked > max_ratio * packed:
         raise TRNNError(
-            f"{name}: unpacks {packed:,} bytes to {unpacked:,}, more than {max_ratio} times; this looks like a zip bomb and is not opened."
+            f"{name}: unpacks {packed:,} bytes to {unpacked:,}, more than {max_ratio} times; this looks like a zip bomb"
+            " and is not opened."
         )
 
 

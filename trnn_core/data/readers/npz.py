@@ -43,7 +43,8 @@ def read(inputs: Sequence[Input], options: ImportOptions, progress: object = Non
     series = read_npz(inputs[0].path, max_bytes=options.max_bytes)
     if len(series) < 2 or len(series.actors) < 2:
         raise TRNNError(
-            f"{inputs[0].name}: a series needs at least two periods and two actors. Got {len(series)} and {len(series.actors)}."
+            f"{inputs[0].name}: a series needs at least two periods and two actors. Got {len(series)} and"
+            f" {len(series.actors)}."
         )
     return series
 
@@ -131,7 +132,8 @@ def _read_members(archive: zipfile.ZipFile, path: Path, max_bytes: int) -> dict[
     lacking = [n for n in _MEMBERS[:4] if n not in names]
     if lacking:
         raise TRNNError(
-            f"{path.name}: must hold the arrays values, dates, actors and actions. Missing: {', '.join(lacking)}; found: {', '.join(names[:8]) or 'none'}."
+            f"{path.name}: must hold the arrays values, dates, actors and actions. Missing: {', '.join(lacking)};"
+            f" found: {', '.join(names[:8]) or 'none'}."
         )
     return {
         name: _read_array(archive, info, f"{path.name}, array '{name}'")
@@ -153,7 +155,8 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> 
         left = info.file_size - member.tell()
         if n_bytes != left or min(shape, default=1) < 0:
             raise TRNNError(
-                f"{where}: the header promises {n_bytes} bytes (shape {shape}, {dtype}). The file holds {left}; it is damaged or forged."
+                f"{where}: the header promises {n_bytes} bytes (shape {shape}, {dtype}). The file holds {left}; it is"
+                " damaged or forged."
             )
         data = bytearray(n_bytes)
         view, filled = memoryview(data), 0
@@ -187,7 +190,8 @@ def _build(arrays: dict[str, np.ndarray], path: Path) -> RelationalSeries:
     name, values = path.name, arrays["values"]
     if values.ndim != 4 or values.dtype.kind not in "biuf":
         raise TRNNError(
-            f"{name}: 'values' must be numbers with four modes (time, source, target, action). Got {values.dtype} of shape {values.shape}."
+            f"{name}: 'values' must be numbers with four modes (time, source, target, action). Got {values.dtype} of"
+            f" shape {values.shape}."
         )
     labels = {key: _labels(arrays[key], f"{name}, array '{key}'") for key in ("dates", "actors", "actions")}
     try:
@@ -245,7 +249,8 @@ def _provenance(arrays: dict[str, np.ndarray], name: str) -> Provenance:
     if "source" in arrays:
         if arrays["source"].ndim != 0 or arrays["source"].dtype.kind != "U":
             raise TRNNError(
-                f"{name}: 'source' must be one JSON text. Got {arrays['source'].dtype} of shape {arrays['source'].shape}."
+                f"{name}: 'source' must be one JSON text. Got {arrays['source'].dtype} of shape"
+                f" {arrays['source'].shape}."
             )
         return _checked_provenance(_labels(arrays["source"].reshape(1), f"{name}, array 'source'")[0], name)
     title = name.removesuffix(".npz")
@@ -266,9 +271,13 @@ def _checked_provenance(text: str, name: str) -> Provenance:
     except (TRNNError, RecursionError) as e:
         raise TRNNError(f"{name}: {str(e) or 'the provenance is nested too deeply'}") from e
     right = (
-        isinstance(source.title, str) and isinstance(source.licence, str) and isinstance(source.report, dict)
-        and isinstance(source.simulated, bool) and isinstance(source.diagonal, bool) and source.kind in ("count", "value")
-    )  # fmt: skip
+        isinstance(source.title, str)
+        and isinstance(source.licence, str)
+        and isinstance(source.report, dict)
+        and isinstance(source.simulated, bool)
+        and isinstance(source.diagonal, bool)
+        and source.kind in ("count", "value")
+    )
     if not right:
         raise TRNNError(
             f"{name}: the provenance must have a title, a kind and a report of the right types. Got {text[:80]!r}."

@@ -14,9 +14,23 @@ from trnn_core.data.readers.inputs import Input
 from trnn_core.data.series import QUAD_ACTIONS, RelationalSeries
 
 TYPES = (
-    "AGREE", "CONSULT", "SUPPORT", "CONCEDE", "COOPERATE", "AID", "RETREAT", "REQUEST", "ACCUSE", "REJECT",
-    "THREATEN", "PROTEST", "SANCTION", "MOBILIZE", "COERCE", "ASSAULT",
-)  # fmt: skip
+    "AGREE",
+    "CONSULT",
+    "SUPPORT",
+    "CONCEDE",
+    "COOPERATE",
+    "AID",
+    "RETREAT",
+    "REQUEST",
+    "ACCUSE",
+    "REJECT",
+    "THREATEN",
+    "PROTEST",
+    "SANCTION",
+    "MOBILIZE",
+    "COERCE",
+    "ASSAULT",
+)
 _QUAD = {**QUAD_BY_NUMBER, **{q.upper(): q for q in QUAD_ACTIONS}}
 _KEY = ("Event Date", "Event Type", "Event Mode", "Actor Name", "Actor Country", "Recipient Name", "Recipient Country")
 LAYOUT = EventLayout(

@@ -66,7 +66,8 @@ def separator_of(line: bytes, name: str) -> str:
     best = max(_SEPARATORS, key=text.count)
     if best not in text:
         raise TRNNError(
-            f"{name}, line 1: a table's header must name columns separated by comma, semicolon, tab or bar. Got {text[:60]!r}."
+            f"{name}, line 1: a table's header must name columns separated by comma, semicolon, tab or bar. Got"
+            f" {text[:60]!r}."
         )
     return best
 
@@ -127,14 +128,16 @@ def _parse(block: Block, separator: str, columns: Sequence[str], needed: list[st
         _check_quotes(block, name)
         if bad:
             raise TRNNError(
-                f"{name}, line {block.first_line + (bad[0].number or 1) - 1}: must have {len(columns)} fields separated by {_SEPARATORS[separator]} as the header. "
-                f"Got {bad[0].actual_columns}: {bad[0].text[:80]!r}; quote a field that holds the separator."
+                f"{name}, line {block.first_line + (bad[0].number or 1) - 1}: must have {len(columns)} fields separated"
+                f" by {_SEPARATORS[separator]} as the header. Got {bad[0].actual_columns}: {bad[0].text[:80]!r}; quote"
+                " a field that holds the separator."
             ) from e
         raise TRNNError(f"{name}, from line {block.first_line}: cannot be read as text in columns ({short(e)}).") from e
     if table.num_rows != n_lines:
         _check_quotes(block, name)
         raise TRNNError(
-            f"{name}, from line {block.first_line}: each row must be one line. Got {table.num_rows} rows in {n_lines} lines."
+            f"{name}, from line {block.first_line}: each row must be one line. Got {table.num_rows} rows in {n_lines}"
+            " lines."
         )
     return table
 
@@ -144,7 +147,8 @@ def _check_quotes(block: Block, name: str) -> None:
     for i, line in enumerate(block.data.split(b"\n")):
         if line.count(b'"') % 2:
             raise TRNNError(
-                f"{name}, line {block.first_line + i}: a quoted field must end on its line. This one does not: {line[:80].decode(errors='replace')!r}; remove line breaks inside fields."
+                f"{name}, line {block.first_line + i}: a quoted field must end on its line. This one does not:"
+                f" {line[:80].decode(errors='replace')!r}; remove line breaks inside fields."
             )
 
 

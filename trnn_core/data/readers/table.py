@@ -67,7 +67,8 @@ def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress | N
     value = options.value or ("cells" if has_value else "rows")
     if value in ("sum", "mean", "cells") and not has_value:
         raise TRNNError(
-            f"{inputs[0].name}, line 1: the {value} of a column needs a value column. Name it with columns={{'value': ...}}."
+            f"{inputs[0].name}, line 1: the {value} of a column needs a value column. Name it with columns={{'value':"
+            " ...}."
         )
     kind = _kind(survey, value)
     date_format = _date_format(survey)
@@ -94,9 +95,15 @@ def _events(some: Rows, job: Job):  # type: ignore[no-untyped-def]
 
 
 def _finish(
-    aggregator: Aggregator, inputs: Sequence[Input], roles: dict[str, str], value: str, kind: Literal["count", "value"], date_format: str,
-    whole: bool, options: ImportOptions,
-) -> RelationalSeries:  # fmt: skip
+    aggregator: Aggregator,
+    inputs: Sequence[Input],
+    roles: dict[str, str],
+    value: str,
+    kind: Literal["count", "value"],
+    date_format: str,
+    whole: bool,
+    options: ImportOptions,
+) -> RelationalSeries:
     own = roles.get("value", "")
     absent = "zero" if kind == "count" else "missing"
     words = _WORDS.get(value, f"{{0}}, one row per cell; an absent dyad is {absent}").format(own)
@@ -106,7 +113,8 @@ def _finish(
         cells = aggregator.finish()
         if (cells.n > 1).any():
             raise TRNNError(
-                f"{inputs[0].name}: several dates fall into one {aggregator.period}, so its value is not certain. Choose the sum or the mean, or the period 'day'."
+                f"{inputs[0].name}: several dates fall into one {aggregator.period}, so its value is not certain."
+                " Choose the sum or the mean, or the period 'day'."
             )
     order = _rule(roles, options, inputs[0].name).order
     if not order and set(aggregator.actions.names) <= set(QUAD_ACTIONS):
@@ -127,12 +135,14 @@ def _look(some: Rows, roles: dict[str, str], name: str, survey: _Survey) -> None
         fits = date_formats(text)
         if not fits:
             raise TRNNError(
-                f"{name}, line {where.line}: must have a date such as 2014-03-31. Got {text[:40]!r}; correct the row or take it out."
+                f"{name}, line {where.line}: must have a date such as 2014-03-31. Got {text[:40]!r}; correct the row or"
+                " take it out."
             )
         if not (fits & survey.formats):
             first = next(iter(survey.dates.values()))
             raise TRNNError(
-                f"{name}, line {where.line}: dates must be written in one way. Got {text!r} after {first.text!r} in {first.file}, line {first.line}."
+                f"{name}, line {where.line}: dates must be written in one way. Got {text!r} after {first.text!r} in"
+                f" {first.file}, line {first.line}."
             )
         survey.formats &= fits
         survey.dates[text] = where
@@ -155,7 +165,8 @@ def _look_at_values(some: Rows, column: str, name: str, survey: _Survey) -> None
         number = _number(text)
         if not np.isfinite(number):
             raise TRNNError(
-                f"{name}, line {line}: {column!r} must be a finite number. Got {text[:40]!r}; correct the row or leave it out."
+                f"{name}, line {line}: {column!r} must be a finite number. Got {text[:40]!r}; correct the row or leave"
+                " it out."
             )
         if number != np.floor(number):
             survey.fraction = survey.fraction or where
@@ -179,12 +190,14 @@ def _kind(survey: _Survey, value: str) -> Literal["count", "value"]:
     if survey.negative:
         e = survey.negative
         raise TRNNError(
-            f"{e.file}, line {e.line}: counts must not be negative. Got {e.text!r}; correct it, or choose sum or mean if the column is no count."
+            f"{e.file}, line {e.line}: counts must not be negative. Got {e.text!r}; correct it, or choose sum or mean"
+            " if the column is no count."
         )
     if survey.empty:
         e = survey.empty
         raise TRNNError(
-            f"{e.file}, line {e.line}: a count must be a number. Got {e.text!r}; fill it in, or take the row out if it means zero."
+            f"{e.file}, line {e.line}: a count must be a number. Got {e.text!r}; fill it in, or take the row out if it"
+            " means zero."
         )
     return "count"
 
@@ -198,7 +211,8 @@ def _date_format(survey: _Survey) -> str:
         return left[0]
     first = next(iter(survey.dates.values()))
     raise TRNNError(
-        f"{first.file}, line {first.line}: the date {first.text!r} must be certain. It could be {' or '.join(left)}, and no other row decides; write dates as YYYY-MM-DD."
+        f"{first.file}, line {first.line}: the date {first.text!r} must be certain. It could be {' or '.join(left)},"
+        " and no other row decides; write dates as YYYY-MM-DD."
     )
 
 
@@ -220,8 +234,18 @@ def _job(
 ) -> Job:
     missing = {""} if survey.short > survey.long else {"", "NA"}  # among two-letter codes NA is Namibia
     layout = EventLayout(
-        "table", roles["date"], roles["source"], roles["target"], roles.get("value", ""), (), (), "", DATE_FORMATS[date_format], "", frozenset(missing)
-    )  # fmt: skip
+        "table",
+        roles["date"],
+        roles["source"],
+        roles["target"],
+        roles.get("value", ""),
+        (),
+        (),
+        "",
+        DATE_FORMATS[date_format],
+        "",
+        frozenset(missing),
+    )
     rule = _rule(roles, options, name)
     key = tuple(roles[r] for r in ("date", "source", "target", "action") if r in roles) if value == "cells" else ()
     return Job(layout, rule, key, value in ("sum", "mean", "cells"), [], name)
@@ -256,6 +280,6 @@ def _quad(text: str) -> str | None:
 
 def _repeated(first: Example) -> None:
     raise TRNNError(
-        f"{first.file}, line {first.line}: each date, source, target and action must have one row. {first.text} of that date stands in an earlier row too; "
-        "choose sum or mean to combine them."
+        f"{first.file}, line {first.line}: each date, source, target and action must have one row. {first.text} of that"
+        " date stands in an earlier row too; choose sum or mean to combine them."
     )

@@ -90,14 +90,16 @@ def read_entries(source: Input, options: ImportOptions, progress: Progress | Non
             line.append(number)
             if promised is not None and len(index) > promised:
                 raise TRNNError(
-                    f"{source.name}, line {number}: there must be {promised:,} entries as the header says. This is one more."
+                    f"{source.name}, line {number}: there must be {promised:,} entries as the header says. This is one"
+                    " more."
                 )
             first = next(lines, None)
     if not index:
         raise TRNNError(f"{source.name}: must hold at least one entry `i j k t value`. Got none.")
     if promised is not None and len(index) != promised:
         raise TRNNError(
-            f"{source.name}, line {line[-1]}: there must be {promised:,} entries as the header says. The file ends after {len(index):,}."
+            f"{source.name}, line {line[-1]}: there must be {promised:,} entries as the header says. The file ends"
+            f" after {len(index):,}."
         )
     places = np.array(index, np.int64)
     found = sizes or tuple(int(n) for n in places.max(axis=0) + 1)
@@ -139,7 +141,8 @@ def _whole(found: tuple[int, list[str]] | None, n: int, name: str, what: str) ->
 def _entry(fields: list[str], width: int, sizes: tuple[int, ...] | None, where: str) -> tuple[list[int], float]:
     if len(fields) != width or width not in (4, 5):
         raise TRNNError(
-            f"{where}: an entry must be `i j k t value` (or `i j t value`), as many fields in every line. Got {' '.join(fields)[:60]!r}."
+            f"{where}: an entry must be `i j k t value` (or `i j t value`), as many fields in every line. Got"
+            f" {' '.join(fields)[:60]!r}."
         )
     if not all(f.isascii() and f.isdigit() and len(f) < 16 for f in fields[:-1]):
         raise TRNNError(f"{where}: positions must be whole numbers from 1. Got {' '.join(fields[:-1])[:60]!r}.")
@@ -150,7 +153,8 @@ def _entry(fields: list[str], width: int, sizes: tuple[int, ...] | None, where: 
         for p, size in zip(place, sizes, strict=True):
             if p >= size:
                 raise TRNNError(
-                    f"{where}: positions must lie within the sizes {' '.join(map(str, sizes))} of the header. Got {p + 1} where {size} is the last."
+                    f"{where}: positions must lie within the sizes {' '.join(map(str, sizes))} of the header. Got"
+                    f" {p + 1} where {size} is the last."
                 )
     try:
         amount = float(fields[-1]) if "_" not in fields[-1] else np.nan
@@ -176,7 +180,8 @@ def _check_entries(entries: Entries, name: str, options: ImportOptions) -> None:
     if len(again):
         second, first = int(order[again[0] + 1]), int(order[again[0]])
         raise TRNNError(
-            f"{name}, line {entries.line[second]}: each entry must appear once. This one stands in line {entries.line[first]} too."
+            f"{name}, line {entries.line[second]}: each entry must appear once. This one stands in line"
+            f" {entries.line[first]} too."
         )
 
 
@@ -194,9 +199,18 @@ def _aggregate(entries: Entries, labels: TensorLabels, name: str) -> Aggregator:
         aggregator.actors.number(actor, Example(name, int(entries.line[row[0]]) if len(row) else 0, actor))
     source, target, action, period = entries.index.T
     batch = EventBatch(
-        name, entries.line, days[period], source, target, action, labels.actors, labels.actions, len(entries.value), value=entries.value,
+        name,
+        entries.line,
+        days[period],
+        source,
+        target,
+        action,
+        labels.actors,
+        labels.actions,
+        len(entries.value),
+        value=entries.value,
         dated=_dated(entries, days),
-    )  # fmt: skip
+    )
     aggregator.add(batch)
     for day in (days[0], days[-1]):  # the header's size counts, whether or not the ends hold entries
         aggregator.rows_by_day.setdefault(int(day), 0)

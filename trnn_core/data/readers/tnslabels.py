@@ -15,10 +15,32 @@ from trnn_core.data.series import PERIODS, QUAD_ACTIONS, Period
 from trnn_core.errors import TRNNError
 
 HOFF_ACTORS = (
-    "North Korea", "Georgia", "Japan", "Ukraine", "South Korea", "Russian Federation", "United Kingdom", "Germany",
-    "China", "Turkey", "Taiwan", "United States", "Australia", "Egypt", "Iran", "France", "India", "Afghanistan",
-    "Lebanon", "Syria", "Iraq", "Israel", "Pakistan", "Occupied Palestinian Territory", "Sudan",
-)  # fmt: skip
+    "North Korea",
+    "Georgia",
+    "Japan",
+    "Ukraine",
+    "South Korea",
+    "Russian Federation",
+    "United Kingdom",
+    "Germany",
+    "China",
+    "Turkey",
+    "Taiwan",
+    "United States",
+    "Australia",
+    "Egypt",
+    "Iran",
+    "France",
+    "India",
+    "Afghanistan",
+    "Lebanon",
+    "Syria",
+    "Iraq",
+    "Israel",
+    "Pakistan",
+    "Occupied Palestinian Territory",
+    "Sudan",
+)
 HOFF_SIZES, HOFF_START = (25, 25, 4, 548), "2004-01-01"
 HOFF_TOTALS = (5439, 5501, 7227, 7339, 6907, 7647, 6967, 7141, 7080, 6826)  # of the first ten weeks
 
@@ -35,7 +57,8 @@ class TensorLabels:
 def find_labels(
     source: Input, sizes: tuple[int, int, int, int], totals: np.ndarray, options: ImportOptions
 ) -> TensorLabels:
-    """A side file (`labels`, or FILE.labels.json beside it), else what was typed in, else Hoff's when it is his data."""
+    """A side file (`labels`, or FILE.labels.json beside it), else what was typed in, else Hoff's when it is his
+    data."""
     name = source.name
     side = allowed_path(options.labels, options.allowed_root) if options.labels else Path(f"{source.path}.labels.json")
     if options.labels or side.is_file():
@@ -50,11 +73,13 @@ def find_labels(
     actors, actions = tuple(given["actors"]), tuple(given["actions"])
     if (len(actors), len(actions)) != (sizes[0], sizes[2]):
         raise TRNNError(
-            f"{name}: there must be a label for each of the {sizes[0]} actors and {sizes[2]} actions. Got {len(actors)} and {len(actions)}."
+            f"{name}: there must be a label for each of the {sizes[0]} actors and {sizes[2]} actions. Got {len(actors)}"
+            f" and {len(actions)}."
         )
     if "start" not in given:
         raise TRNNError(
-            f"{name}: a tensor has no dates. Give the first period's date (start, for instance 2004-01-01) and the period."
+            f"{name}: a tensor has no dates. Give the first period's date (start, for instance 2004-01-01) and the"
+            " period."
         )
     return TensorLabels(actors, actions, _start(str(given["start"]), given["period"], name), given["period"], note)
 

@@ -84,7 +84,8 @@ class PooledAR(LevelForecaster):
 
 
 class RelationalAR(PooledAR):
-    """The pooled AR with sender, receiver and world activity, a transitive term and a few products: the rival to beat."""
+    """The pooled AR with sender, receiver and world activity, a transitive term and a few products: the rival to
+    beat."""
 
     name = "relational_ar"
     features = RELATIONAL_FEATURES

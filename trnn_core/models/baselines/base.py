@@ -105,7 +105,8 @@ class LevelForecaster:
     def _training_panel(self, step: int) -> Panel:
         if self._train is None:
             raise TRNNError(
-                f"The saved model '{self.name}' was kept for fewer steps ahead than {step}; ask for fewer, or fit it again."
+                f"The saved model '{self.name}' was kept for fewer steps ahead than {step}; ask for fewer, or fit it"
+                " again."
             )
         return self._train
 

@@ -11,7 +11,8 @@ GRID = (0.5, 0.35, 0.25, 0.18, 0.13, 0.09, 0.065, 0.045, 0.03, 0.02, 0.012, 0.00
 
 
 class FittedEWMA(LevelForecaster):
-    """Level m(t + h) = m(t) = m(t - 1) + alpha (z(t) - m(t - 1)); alpha has the least one-step squared error in training."""
+    """Level m(t + h) = m(t) = m(t - 1) + alpha (z(t) - m(t - 1)); alpha has the least one-step squared error in
+    training."""
 
     name = "ewma"
 

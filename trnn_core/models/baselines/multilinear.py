@@ -2,8 +2,8 @@
 
     multilinear  Y_t = X_t x1 B1 x2 B2 x3 B3 x4 B4 + E     additive  Y_t = B1 X_t + X_t B2' + E
 
-Responses that were not observed are replaced by their fitted values in every sweep, which never raises the squared error.
-Dimension letters: T periods, N sources, M targets, K actions, P explanatory slices, L lags.
+Responses that were not observed are replaced by their fitted values in every sweep, which never raises the squared
+error. Dimension letters: T periods, N sources, M targets, K actions, P explanatory slices, L lags.
 """
 
 from __future__ import annotations
