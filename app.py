@@ -8,7 +8,7 @@ import ui.everything  # noqa: F401  # first: see there
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.export.forecasts import RunForecast
-from trnn_core.training.runs import Run
+from trnn_core.runs.run import Run
 from ui.demo import prepare_demo
 from ui.forecast_options import Options
 from ui.forecast_view import Picture, read_forecast

@@ -8,9 +8,9 @@ import streamlit as st
 
 import ui.everything  # noqa: F401  # first: see there
 from trnn_core.data.series import RelationalSeries
-from trnn_core.training import jobs
+from trnn_core.runs import jobs
+from trnn_core.runs.run import Run
 from trnn_core.training.config import Recipe
-from trnn_core.training.runs import Run
 from ui.demo import prepare_demo
 from ui.links import is_number, judge, linked
 from ui.live import live_panel

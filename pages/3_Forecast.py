@@ -7,7 +7,7 @@ import streamlit as st
 import ui.everything  # noqa: F401  # first: see there
 from trnn_core.data.series import RelationalSeries
 from trnn_core.export.forecasts import RunForecast
-from trnn_core.training.runs import Run
+from trnn_core.runs.run import Run
 from ui.dyad import dyad_panel, follow_click
 from ui.forecast_options import pick_options, pick_show
 from ui.forecast_tables import changes_table, downloads

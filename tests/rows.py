@@ -32,7 +32,7 @@ def series():
 
 
 def store(place: Path):
-    from trnn_core.training.store import RunStore
+    from trnn_core.runs.store import RunStore
 
     return RunStore(place / "runs")
 

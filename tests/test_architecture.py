@@ -15,7 +15,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("data", "cells", "models", "training", "evaluation", "insight", "charts", "export", "cli")
+ROOMS = (
+    "jobs",
+    "data",
+    "cells",
+    "models",
+    "evaluation",
+    "training",
+    "runs",
+    "insight",
+    "charts",
+    "export",
+    "verbs",
+    "cli",
+)
 SIDE_BY_SIDE = {("cells", "data"), ("data", "cells")}  # neither knows the other
 UNLISTED = {"runs", "logs", "__pycache__", "build", "dist"}  # made at run time, never committed
 

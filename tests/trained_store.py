@@ -9,9 +9,9 @@ def make_home(folder: Path, *, n_actors: int = 6, n_periods: int = 80, epochs: i
     """`folder` with data/demo.npz and runs/first."""
     from trnn_core.data.readers.npz import write_npz
     from trnn_core.data.simulate import simulate
+    from trnn_core.runs.execute import train_run
+    from trnn_core.runs.store import RunStore
     from trnn_core.training.config import Recipe
-    from trnn_core.training.execute import train_run
-    from trnn_core.training.store import RunStore
 
     series = simulate(seed=1, n_actors=n_actors, n_periods=n_periods)
     (folder / "data").mkdir(parents=True)

@@ -19,7 +19,7 @@ _HOMES = {
     "ModelConfig": "trnn_core.models.config",
     "TrainConfig": "trnn_core.training.config",
     "fit": "trnn_core.training.trainer",
-    "load_run": "trnn_core.training.runs",
+    "load_run": "trnn_core.runs.run",
     "backtest": "trnn_core.evaluation.backtest",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from trnn_core.training.demo import ensure_demo
+from trnn_core.runs.demo import ensure_demo
 from ui.store import runs_folder
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from trnn_core.charts.theme import number
-from trnn_core.percent import percent
+from trnn_core.words import percent
 from ui.forecast_view import Picture
 from ui.links import linked
 from ui.page import is_dark, show

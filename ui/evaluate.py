@@ -12,11 +12,11 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import label
 from trnn_core.evaluation.protocol import Protocol
-from trnn_core.evaluation.request import KIND, BacktestRequest, fast_first
 from trnn_core.evaluation.results import BacktestResult
-from trnn_core.evaluation.stored import WHOLE, read_stored
-from trnn_core.training.runs import Run
-from trnn_core.training.tasks import Task, list_tasks, start_task
+from trnn_core.runs.backtests import WHOLE, read_stored
+from trnn_core.runs.run import Run
+from trnn_core.runs.tasks import Task, list_tasks, start_task
+from trnn_core.verbs.backtest_request import KIND, BacktestRequest, fast_first
 from ui.executors import checked
 from ui.links import linked
 from ui.pickers import pick_held

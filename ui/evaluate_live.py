@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from trnn_core.evaluation.forecasters import label
-from trnn_core.percent import percent
-from trnn_core.training.tasks import Task, TaskStatus, find_task
+from trnn_core.runs import layout
+from trnn_core.runs.tasks import Task, TaskStatus, find_task
+from trnn_core.words import percent
 from ui.evaluate import Subject
 from ui.executors import usual_means
 from ui.guard import guard, guarded
@@ -43,7 +44,7 @@ def _progress(task: Task, status: TaskStatus, period: str) -> None:
     st.markdown(f"#### :material/history: Testing {escape(models)}")
     left = f", about {duration(status.eta_seconds)} left" if status.eta_seconds is not None else ""
     st.progress(status.done, f"{percent(status.done)}{left}. {escape(status.message)}")
-    asked = (task.folder / "request.json").exists()
+    asked = (task.folder / layout.REQUEST).exists()
     st.button(
         "Stopping ..." if asked else "Stop",
         key=f"stop-{task.task_id}",
@@ -85,7 +86,7 @@ def _last_words(subject: Subject) -> None:
 
 
 def _again(subject: Subject, task: Task) -> None:
-    from trnn_core.evaluation.request import BacktestRequest
+    from trnn_core.verbs.backtest_request import BacktestRequest
 
     request = BacktestRequest.from_arguments(task.arguments)
     st.session_state["watched"] = subject.start(

@@ -13,7 +13,7 @@ from trnn_core.evaluation import views
 from trnn_core.evaluation.intervals import GROUPS
 from trnn_core.evaluation.results import ALL, BacktestResult
 from trnn_core.evaluation.words import METRIC_WORDS, headline, p_text, speaker
-from trnn_core.percent import percent
+from trnn_core.words import percent
 from ui.links import linked, segments, select
 from ui.page import is_dark, show
 from ui.words import escape, sentence

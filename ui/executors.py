@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from trnn_core.training.executors import VARIABLE, cluster_address
+from trnn_core.jobs.executors import VARIABLE, cluster_address
 
 
 def usual_means() -> dict[str, Any]:

@@ -13,11 +13,11 @@ from streamlit.delta_generator import DeltaGenerator
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.export.tables import to_csv
+from trnn_core.files import is_locked
 from trnn_core.insight.library import weights_of
 from trnn_core.insight.words import NOT_CAUSE
-from trnn_core.training.files import is_locked
-from trnn_core.training.runs import Run
-from trnn_core.training.tasks import Task, TaskStatus, find_task, process_folder, start_task
+from trnn_core.runs.run import Run
+from trnn_core.runs.tasks import Task, TaskStatus, find_task, process_folder, start_task
 from ui.downloads import save_button
 from ui.guard import guard, guarded
 from ui.pickers import linked

@@ -12,8 +12,9 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import PARTS, Influence, InfluenceSet
 from trnn_core.insight.library import stored_influence, weights_of
 from trnn_core.insight.words import say_check, say_tie, ties
-from trnn_core.training.runs import ENDED, Run
-from trnn_core.training.tasks import Task, find_task, list_tasks
+from trnn_core.runs import layout
+from trnn_core.runs.run import ENDED, Run
+from trnn_core.runs.tasks import Task, find_task, list_tasks
 from ui.explain import ask, begin, download_table
 from ui.guard import guard, guarded
 from ui.page import is_dark, show
@@ -209,7 +210,7 @@ def _at_work(task_id: str) -> None:
             st.progress(
                 status.done, f"Checking: {escape(status.message.rstrip('.'))}{left}. The page can be left meanwhile."
             )
-            asked = (task.folder / "request.json").exists()
+            asked = (task.folder / layout.REQUEST).exists()
             st.button(
                 "Stopping ..." if asked else "Stop",
                 key="stop-retrain",

@@ -12,8 +12,8 @@ from trnn_core.charts.lines import unit_of
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import Impulse, unpack
 from trnn_core.insight.words import say_impulse
-from trnn_core.percent import percent
-from trnn_core.training.runs import Run
+from trnn_core.runs.run import Run
+from trnn_core.words import percent
 from ui.explain import ask, download_table, pick_cell, same_country
 from ui.page import is_dark, show
 from ui.store import order

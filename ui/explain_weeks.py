@@ -10,7 +10,7 @@ from trnn_core.charts.insight import surprise_over_time
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import THRESHOLD, Unusual, unpack
 from trnn_core.insight.words import moved, say_unusual
-from trnn_core.training.runs import Run
+from trnn_core.runs.run import Run
 from ui.explain import ask, download_table
 from ui.page import is_dark, show
 from ui.pickers import linked

@@ -15,7 +15,7 @@ from trnn_core.insight.answers import Outcome, unpack
 from trnn_core.insight.library import Scenario, save_scenario
 from trnn_core.insight.shocks import ALL, HOW, Shock, changes_of, check_shock, plant
 from trnn_core.insight.words import effects, say_effect
-from trnn_core.training.runs import Run
+from trnn_core.runs.run import Run
 from ui.explain import ask, begin, busiest, download_table, same_country
 from ui.page import is_dark, show
 from ui.pickers import linked

@@ -11,7 +11,7 @@ from trnn_core.charts.lines import unit_of
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import Attribution, unpack
 from trnn_core.insight.words import drivers, say_attribution, say_completeness, say_driver
-from trnn_core.training.runs import Run
+from trnn_core.runs.run import Run
 from ui.explain import ask, download_table, pick_cell, same_country
 from ui.forecast_view import read_forecast
 from ui.page import is_dark, show

@@ -21,7 +21,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.export.graphs import to_graph, to_graphml
 from trnn_core.export.summaries import busiest_pairs, most_active, shares
 from trnn_core.export.tables import tidy, to_csv
-from trnn_core.percent import percent
+from trnn_core.words import percent
 from ui.downloads import save_button
 from ui.dyad import follow_click, pick_pair
 from ui.forecast_options import LAYOUT_WORDS, ORDER_WORDS

@@ -16,7 +16,7 @@ from trnn_core.export.graphs import to_gexf, to_graph, to_graphml
 from trnn_core.export.images import FORMATS, Format, to_images
 from trnn_core.export.pictures import slug
 from trnn_core.export.tables import tidy, to_csv
-from trnn_core.percent import percent
+from trnn_core.words import percent
 from ui.downloads import save_button
 from ui.forecast_view import Picture
 from ui.links import judge

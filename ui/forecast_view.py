@@ -16,8 +16,9 @@ from trnn_core.charts.map import map_frame
 from trnn_core.charts.network import Scene, network, strongest
 from trnn_core.data.series import RelationalSeries
 from trnn_core.export.forecasts import RunForecast
-from trnn_core.percent import percent
-from trnn_core.training.runs import Run
+from trnn_core.runs import layout
+from trnn_core.runs.run import Run
+from trnn_core.words import percent
 from ui.forecast_options import Options, Show
 from ui.store import blocs, order, positions
 
@@ -33,7 +34,7 @@ MEANINGS = {
 
 def read_forecast(run: Run) -> RunForecast | None:
     """The run's forecast, read again only when its file changed."""
-    path = run.folder / "forecast.npz"
+    path = run.folder / layout.FORECAST
     if not path.exists():
         return None
     about = path.stat()
@@ -48,7 +49,7 @@ def _read(path: str, modified: int, size: int, _run: Run) -> RunForecast | None:
 
 def read_hindcast(run: Run) -> dict[str, Any] | None:
     """What the run expected of past periods; None for a run that kept no such forecasts."""
-    path = run.folder / "hindcast.npz"
+    path = run.folder / layout.HINDCAST
     if not path.exists():
         return None
     about = path.stat()

@@ -8,9 +8,9 @@ import streamlit as st
 
 from trnn_core.charts.live import LINE_NAMES, can_be_log, loss_rows, loss_spec, norm_rows, norm_spec
 from trnn_core.errors import TRNNError
-from trnn_core.training import jobs
+from trnn_core.runs import jobs, layout
+from trnn_core.runs.run import Run, Status
 from trnn_core.training.events import Request
-from trnn_core.training.runs import Run, Status
 from ui.guard import guard, guarded
 from ui.page import is_dark
 from ui.store import run_store
@@ -157,7 +157,7 @@ def buttons(run_id: str, status: Status) -> None:
                 args=(run_id,),
                 help="Go on exactly where it ended.",
             )
-        if not status.is_live and (run_store().root / run_id / "forecast.npz").exists():
+        if not status.is_live and (run_store().root / run_id / layout.FORECAST).exists():
             with st.container(border=True, width="content"):
                 st.page_link(
                     "pages/3_Forecast.py",

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from trnn_core.percent import percent
-from trnn_core.training.runs import Run
+from trnn_core.runs.run import Run
+from trnn_core.words import percent
 from ui.links import linked, segments
 from ui.words import Scores
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import streamlit as st
 
-from trnn_core.export.task import FORMS, KIND, RESULT, arguments_of
-from trnn_core.training.runs import Run
-from trnn_core.training.tasks import Task, find_task, list_tasks, start_task
+from trnn_core.runs import layout
+from trnn_core.runs.run import Run
+from trnn_core.runs.tasks import Task, find_task, list_tasks, start_task
+from trnn_core.verbs.export_task import FORMS, KIND, RESULT, arguments_of
 from ui.downloads import save_button
 from ui.guard import guard, guarded
 from ui.links import judge
@@ -80,7 +81,7 @@ def _at_work(task_id: str, form: str) -> None:
             st.rerun()
         words = status.message.rstrip(".") if status.state == "running" else "Waiting for its turn"
         st.progress(status.done, f"{form}: {escape(words)} ...")
-        asked = (task.folder / "request.json").exists()
+        asked = (task.folder / layout.REQUEST).exists()
         st.button(
             "Stopping ..." if asked else "Stop",
             key=f"stop-{task_id}",

@@ -13,8 +13,8 @@ from streamlit import runtime
 
 from trnn_core.export.material import gather
 from trnn_core.export.report import html_report
-from trnn_core.export.task import arguments_of
-from trnn_core.training.runs import Run
+from trnn_core.runs.run import Run
+from trnn_core.verbs.export_task import arguments_of
 from ui.store import run_store
 
 HEIGHT = 860

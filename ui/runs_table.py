@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from trnn_core.errors import TRNNError
-from trnn_core.training.runs import Run
+from trnn_core.runs.run import Run
 from ui.words import duration, progress, scores_of
 
 

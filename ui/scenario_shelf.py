@@ -13,7 +13,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.library import Scenario, delete_scenario, list_scenarios
 from trnn_core.insight.shocks import Shock
 from trnn_core.insight.words import apart, say_effect
-from trnn_core.training.runs import Run
+from trnn_core.runs.run import Run
 from ui.explain import download_table
 from ui.page import is_dark, show
 from ui.store import positions

@@ -13,8 +13,9 @@ from trnn_core.charts.order import Layout, Order, order_actors, place_actors
 from trnn_core.data.readers import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.training.runs import Run
-from trnn_core.training.store import RunStore
+from trnn_core.runs import layout
+from trnn_core.runs.run import Run
+from trnn_core.runs.store import RunStore
 
 ROOT = Path(__file__).resolve().parents[1]
 DEMO = "demo"
@@ -41,7 +42,7 @@ def run_store() -> RunStore:
 
 def forecast_runs() -> list[Run]:
     """The runs that have something to show, newest first."""
-    return [run for run in run_store().runs() if (run.folder / "forecast.npz").exists()]
+    return [run for run in run_store().runs() if (run.folder / layout.FORECAST).exists()]
 
 
 def data_sets() -> list[str]:

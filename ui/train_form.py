@@ -12,9 +12,9 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.models.config import ModelConfig
 from trnn_core.models.size import count_parameters, count_vector_parameters, operations
+from trnn_core.runs.run import Run
 from trnn_core.training.config import DataConfig, Recipe, TrainConfig
 from trnn_core.training.recipes import PRESET_WORDS, PRESETS, preset, read_recipe, recipe_text
-from trnn_core.training.runs import Run
 from ui.forms import fields, shape_widget
 from ui.links import segments
 from ui.words import duration

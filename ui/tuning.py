@@ -13,12 +13,13 @@ from trnn_core.charts.tuning import setting_importance, setting_name, trial_hist
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.percent import percent
-from trnn_core.training import jobs
+from trnn_core.runs import jobs
+from trnn_core.runs.study import Study, list_studies
+from trnn_core.runs.tasks import Task, list_tasks, start_task
 from trnn_core.training.config import Recipe
 from trnn_core.training.recipes import read_recipe
-from trnn_core.training.search import Study, TuneConfig, default_space, list_studies, parse_space
-from trnn_core.training.tasks import Task, list_tasks, start_task
+from trnn_core.training.search import TuneConfig, default_space, parse_space
+from trnn_core.words import percent
 from ui.executors import checked, pick_cluster, pick_workers
 from ui.guard import guard, guarded
 from ui.page import is_dark, show

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trnn_core.data.series import RelationalSeries
-from trnn_core.percent import percent
-from trnn_core.training.runs import Run, Status
+from trnn_core.runs.run import Run, Status
+from trnn_core.words import percent
 
 STATE_ICONS = {
     "queued": ":material/schedule:",

@@ -43,11 +43,11 @@ from trnn_core.insight.impulse import impulse_response  # noqa: E402
 from trnn_core.insight.influence import recovery  # noqa: E402
 from trnn_core.insight.loading import explain_influence, explain_run, load_view  # noqa: E402
 from trnn_core.insight.view import NetworkView  # noqa: E402
+from trnn_core.runs.demo import ensure_demo  # noqa: E402
+from trnn_core.runs.store import RunStore  # noqa: E402
+from trnn_core.runs.tasks import start_task  # noqa: E402
 from trnn_core.training.config import Recipe  # noqa: E402
-from trnn_core.training.demo import ensure_demo  # noqa: E402
 from trnn_core.training.recipes import preset  # noqa: E402
-from trnn_core.training.store import RunStore  # noqa: E402
-from trnn_core.training.tasks import start_task  # noqa: E402
 from trnn_core.training.trainer import fit  # noqa: E402
 
 NONLINEAR = {
@@ -247,7 +247,7 @@ def answered(store: RunStore, asked: dict[str, Any]) -> float:
 def end_processes(store: RunStore) -> None:
     import signal
 
-    from trnn_core.training.processes import read_beat
+    from trnn_core.jobs.processes import read_beat
 
     for path in (store.root / ".tasks" / ".process").glob("*/*/process.json"):
         process = read_beat(path)

@@ -33,10 +33,10 @@ from scripts.find_browser import installed  # noqa: E402
 from scripts.serve import Server  # noqa: E402
 from trnn_core.data.readers.npz import read_npz, write_npz  # noqa: E402
 from trnn_core.data.simulate import simulate  # noqa: E402
-from trnn_core.training import jobs  # noqa: E402
+from trnn_core.runs import jobs  # noqa: E402
+from trnn_core.runs.execute import train_run  # noqa: E402
+from trnn_core.runs.store import RunStore  # noqa: E402
 from trnn_core.training.config import Recipe  # noqa: E402
-from trnn_core.training.execute import train_run  # noqa: E402
-from trnn_core.training.store import RunStore  # noqa: E402
 
 ACTIONS = ["verbal conflict", "material cooperation", "material conflict", "verbal cooperation"]
 CURVE = ".stVegaLiteChart svg .mark-line path"

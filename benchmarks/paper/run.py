@@ -70,7 +70,7 @@ def main() -> None:
     for job in JOBS:
         if job.name in args.only.split(",") and not args.report_only:
             train(job, args.runs, args.epochs)
-    from trnn_core.training.store import RunStore
+    from trnn_core.runs.store import RunStore
 
     store, told = RunStore(args.runs), earlier_sections()
     for job in JOBS:
@@ -89,7 +89,7 @@ def train(job: Job, runs: Path, epochs: int) -> None:
         return
     command = [sys.executable, "-m", "trnn_core", "train", "--runs", str(runs), "--json"]
     if (runs / job.name / "config.json").exists():
-        from trnn_core.training.runs import load_run
+        from trnn_core.runs.run import load_run
 
         if load_run(job.name, runs).status().state == "finished":
             print(f"{job.name}: finished before")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from trnn_core.data.transforms import fit_transform
+from trnn_core.runs.restore import load_network
 from trnn_core.training.predictor import Predictor
-from trnn_core.training.restore import load_network
 
 
 def errors(store: Any, run: Any, printed: float) -> list[str]:

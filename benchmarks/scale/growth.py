@@ -47,8 +47,8 @@ def point(weeks: int, actors: int, actions: int, window: int, hidden: int, repea
     import torch
 
     from trnn_core.data.series import Provenance, RelationalSeries
+    from trnn_core.runs.forecasting import HORIZON, Hindcast, make_forecast
     from trnn_core.training.config import Recipe
-    from trnn_core.training.forecasting import HORIZON, Hindcast, make_forecast
     from trnn_core.training.tensor_learner import TensorLearner
 
     torch.set_num_threads(1)

@@ -39,7 +39,7 @@ def draw(data: str, runs: str | None) -> None:
     from trnn_core.charts.network import network
     from trnn_core.charts.order import place_actors
     from trnn_core.data.readers.npz import read_npz
-    from trnn_core.training.store import RunStore
+    from trnn_core.runs.store import RunStore
 
     series = read_npz(data)
     forecast = RunStore(runs).runs()[0].forecast() if runs else None

@@ -35,7 +35,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.data.simulate import simulate
 from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.protocol import Protocol
-from trnn_core.training.executors import open_executor
+from trnn_core.jobs.executors import open_executor
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -65,12 +65,12 @@ def measure(preset_name: str, epochs: int, pairs: int) -> list[dict[str, dict[st
     import torch
 
     from trnn_core.data.readers.npz import read_npz
-    from trnn_core.training import execute
-    from trnn_core.training.flusher import Flusher
-    from trnn_core.training.processes import Heartbeat
+    from trnn_core.jobs.processes import Heartbeat
+    from trnn_core.runs import execute
+    from trnn_core.runs.flusher import Flusher
+    from trnn_core.runs.recorder import Recorder
+    from trnn_core.runs.store import RunStore
     from trnn_core.training.recipes import preset
-    from trnn_core.training.recorder import Recorder
-    from trnn_core.training.store import RunStore
     from trnn_core.training.trainer import fit
 
     execute.finish_run = lambda fitted, run: ({}, {})  # forecasts come after the loop and are not part of it

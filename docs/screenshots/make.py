@@ -53,7 +53,7 @@ def main() -> None:
 def backtest_demo(runs: Path) -> None:
     """The demo run with the backtest that the Evaluate page offers, so that the page has something to show."""
     from trnn_core.cli import main as command
-    from trnn_core.training.demo import ensure_demo
+    from trnn_core.runs.demo import ensure_demo
 
     ensure_demo(runs)
     command(["backtest", "--run", "demo", "--runs", str(runs), "--models", "network,persistence,ewma,relational_ar"])

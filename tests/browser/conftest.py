@@ -42,9 +42,9 @@ def server(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 def end_worker(runs: Path) -> None:
     """The worker outlives the server by design; here it is told to end."""
-    from trnn_core.training.jobs import worker_folder
-    from trnn_core.training.processes import read_beat
-    from trnn_core.training.store import RunStore
+    from trnn_core.jobs.processes import read_beat
+    from trnn_core.runs.jobs import worker_folder
+    from trnn_core.runs.store import RunStore
 
     beat = read_beat(worker_folder(RunStore(runs)) / "heartbeat.json")
     if beat is not None:
@@ -54,8 +54,8 @@ def end_worker(runs: Path) -> None:
 
 def end_tasks(runs: Path) -> None:
     """So do the processes of tasks."""
-    from trnn_core.training.files import read_sealed
-    from trnn_core.training.processes import pulse
+    from trnn_core.files import read_sealed
+    from trnn_core.jobs.processes import pulse
 
     for path in (runs / ".tasks" / ".process").glob("*/*/process.json"):
         process = read_sealed(path)

@@ -14,9 +14,9 @@ from scripts.serve import Server
 from tests.browser.conftest import WAIT
 from tests.browser.test_stories import settled, until
 from tests.training.end_tasks import end_tasks
-from trnn_core.evaluation.request import KIND
-from trnn_core.training.store import RunStore
-from trnn_core.training.tasks import list_tasks
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.tasks import list_tasks
+from trnn_core.verbs.backtest_request import KIND
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from scripts.serve import Server
 from tests.browser.conftest import WAIT
 from tests.browser.test_stories import settled
 from trnn_core.insight.library import list_scenarios, stored_influence
-from trnn_core.training.store import RunStore
+from trnn_core.runs.store import RunStore
 
 
 def choose(page: Page, label: str, option: str) -> None:

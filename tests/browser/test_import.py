@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 from scripts.serve import Server
 from tests.browser.test_stories import settled, train_and_see
 from trnn_core.data.readers.npz import read_npz
-from trnn_core.training.store import RunStore
+from trnn_core.runs.store import RunStore
 
 NAMES = ["France", "Germany", "Untied States", "Korea, South", "Ruritania"]
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 from scripts.serve import Server
 from tests.browser.conftest import WAIT
 from tests.browser.test_stories import settled, until
-from trnn_core.training.store import RunStore
+from trnn_core.runs.store import RunStore
 
 
 def choose(page: Page, label: str, option: str) -> None:

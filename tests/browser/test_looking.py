@@ -13,7 +13,7 @@ from scripts.serve import Server
 from tests.browser.conftest import WAIT
 from tests.browser.test_links import choose
 from tests.browser.test_stories import pair_in, settled, start_training, until
-from trnn_core.training.store import RunStore
+from trnn_core.runs.store import RunStore
 
 
 @pytest.mark.slow

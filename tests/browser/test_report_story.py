@@ -12,8 +12,8 @@ from pypdf import PdfReader
 
 from scripts.serve import Server
 from tests.browser.conftest import WAIT
-from trnn_core.training.store import RunStore
-from trnn_core.training.tasks import list_tasks
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.tasks import list_tasks
 
 
 def save(page: Page, button: str, path: Path) -> bytes:

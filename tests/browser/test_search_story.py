@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from scripts.serve import Server
 from tests.training.test_jobs import until
+from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import read_recipe
-from trnn_core.training.store import RunStore
 
 
 @pytest.mark.slow

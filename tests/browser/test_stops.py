@@ -11,9 +11,9 @@ from playwright.sync_api import Page
 from scripts.serve import Server
 from tests.browser.test_import import own_csv, upload
 from tests.browser.test_stories import settled, until
-from trnn_core.training.files import write_sealed
-from trnn_core.training.store import RunStore
-from trnn_core.training.tasks import list_tasks
+from trnn_core.files import write_sealed
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.tasks import list_tasks
 
 
 @pytest.mark.slow

@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from scripts.serve import Server
 from tests.browser.conftest import WAIT
-from trnn_core.training.runs import Run
-from trnn_core.training.store import RunStore
+from trnn_core.runs.run import Run
+from trnn_core.runs.store import RunStore
 
 EVERY_PAGE = ("/", "/Data", "/Train", "/Forecast", "/Evaluate", "/Explain", "/Report")
 SOMETHING = (

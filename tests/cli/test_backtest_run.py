@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.trained_store import make_home
 from trnn_core.cli import main
-from trnn_core.evaluation.stored import read_stored
 from trnn_core.export.evidence import past
 from trnn_core.export.material import gather
-from trnn_core.training.store import RunStore
+from trnn_core.runs.backtests import read_stored
+from trnn_core.runs.store import RunStore
 
 
 def test_a_backtest_of_a_run_is_added_to_it_and_told_by_its_report(tmp_path, capsys):

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.browser.test_import import own_csv
-from trnn_core.cli.import_task import RESULT, arguments_of, run, series_of
 from trnn_core.data.options import ImportOptions
 from trnn_core.data.readers import read_series
 from trnn_core.errors import TRNNError
+from trnn_core.verbs.import_task import RESULT, arguments_of, run, series_of
 
 
 class Told:

@@ -9,7 +9,7 @@ import pytest
 from tests.trained_store import make_home
 from trnn_core.cli import main
 from trnn_core.insight.library import stored_influence
-from trnn_core.training.runs import load_run
+from trnn_core.runs.run import load_run
 
 
 @pytest.fixture(scope="module")

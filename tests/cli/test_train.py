@@ -18,8 +18,8 @@ import pytest
 from tests.training.small import SMALL
 from trnn_core.cli import main
 from trnn_core.data.readers.npz import write_npz
+from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import read_recipe, write_recipe
-from trnn_core.training.store import RunStore
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -18,13 +18,13 @@ from tests.training.test_jobs import until
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.protocol import Protocol
-from trnn_core.evaluation.request import KIND, BacktestRequest, estimate_seconds
-from trnn_core.evaluation.stored import pack, read_stored, unpack
-from trnn_core.evaluation.task import parts_folder, trim_parts
 from trnn_core.export.material import read_backtest
-from trnn_core.training.files import read_sealed
-from trnn_core.training.store import RunStore
-from trnn_core.training.tasks import Task, process_folder, start_task
+from trnn_core.files import read_sealed
+from trnn_core.runs.backtests import pack, read_stored, unpack
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.tasks import Task, process_folder, start_task
+from trnn_core.verbs.backtest_request import KIND, BacktestRequest, estimate_seconds
+from trnn_core.verbs.backtest_task import parts_folder, trim_parts
 
 SHORT = Protocol(min_origins=10, horizon=2)
 

@@ -12,9 +12,9 @@ import pytest
 
 from trnn_core.data.series import QUAD_ACTIONS, Provenance, RelationalSeries
 from trnn_core.export.material import Material, gather
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
-from trnn_core.training.execute import train_run
-from trnn_core.training.store import RunStore
 
 NASTY = (
     "France",

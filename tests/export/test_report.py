@@ -19,7 +19,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.export.material import Material, gather
 from trnn_core.export.report import html_report, pdf_report
 from trnn_core.export.sections import SECTIONS, write_sections
-from trnn_core.percent import percent
+from trnn_core.words import percent
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_with_an_explanation_it_is_told_and_drawn(backtested: Material) -> None:
 def test_a_damaged_backtest_is_one_sentence(backtested: Material, tmp_path: Path) -> None:
     import shutil
 
-    from trnn_core.training.store import RunStore
+    from trnn_core.runs.store import RunStore
 
     shutil.copytree(backtested.run.folder.parent, tmp_path / "runs")
     (tmp_path / "runs" / "nasty" / "backtest.parquet").write_bytes(b"PAR1 and no more")

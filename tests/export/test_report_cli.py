@@ -12,8 +12,8 @@ from PIL import Image
 from trnn_core.cli import main
 from trnn_core.export.bundle import zip_bundle
 from trnn_core.export.material import Material
+from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import read_recipe
-from trnn_core.training.store import RunStore
 
 
 def test_report_writes_html_and_tells_its_progress(store: RunStore, tmp_path: Path, capsys) -> None:

@@ -22,9 +22,9 @@ from trnn_core.data.readers.npz import read_npz
 from trnn_core.export.bundle import write_bundle
 from trnn_core.export.material import Material, gather
 from trnn_core.export.report import html_report
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
-from trnn_core.training.execute import train_run
-from trnn_core.training.store import RunStore
 
 SETS = ("demo", "icews0515_weekly_hoff25_quad")
 

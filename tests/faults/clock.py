@@ -21,9 +21,9 @@ from tests.training.small import SMALL, TINY
 from trnn_core.data.options import WEEKDAYS
 from trnn_core.data.periods import period_index, period_start
 from trnn_core.data.series import QUAD_ACTIONS, RelationalSeries
-from trnn_core.training import jobs
-from trnn_core.training.files import read_sealed, write_sealed
-from trnn_core.training.store import RunStore
+from trnn_core.files import read_sealed, write_sealed
+from trnn_core.runs import jobs
+from trnn_core.runs.store import RunStore
 
 LIBRARIES = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
 LONG = SMALL.changed(**{"train.epochs": 200_000})
@@ -65,7 +65,7 @@ def jump_campaign(folder: Path, series: RelationalSeries, n_jumps: int) -> Tally
 
 
 def ask_under(environment: dict[str, str], store: RunStore, run_id: str) -> str:
-    code = "import sys; from trnn_core.training.store import RunStore; print(RunStore(sys.argv[1]).get(sys.argv[2]).status().state)"
+    code = "import sys; from trnn_core.runs.store import RunStore; print(RunStore(sys.argv[1]).get(sys.argv[2]).status().state)"
     done = subprocess.run(
         [sys.executable, "-c", code, str(store.root), run_id],
         cwd=ROOT,

@@ -18,9 +18,9 @@ from tests.campaign import ROOT, Tally, until
 from tests.faults.workers import WorkerProcess, cpu_seconds, reach
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
-from trnn_core.training import jobs
+from trnn_core.runs import jobs
+from trnn_core.runs.store import RunStore
 from trnn_core.training.checkpoints import newest_good
-from trnn_core.training.store import RunStore
 
 LONG = SMALL.changed(**{"train.epochs": 200_000})
 IDLE = 0.25  # of one core: what a process that only waits may use at the very most

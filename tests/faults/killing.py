@@ -18,13 +18,13 @@ from tests.campaign import Tally
 from tests.faults.watching import Onlooker
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
+from trnn_core.files import TEMPORARY, sha256
+from trnn_core.runs.run import Run
+from trnn_core.runs.store import RunStore
 from trnn_core.training.checkpoints import arrays_to_bytes, list_epochs, load_checkpoint
 from trnn_core.training.config import Recipe
 from trnn_core.training.events import EpochDone, Event
-from trnn_core.training.files import TEMPORARY, sha256
 from trnn_core.training.networks import network_arrays
-from trnn_core.training.runs import Run
-from trnn_core.training.store import RunStore
 from trnn_core.training.trainer import fit
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,8 +12,8 @@ from tests.load.client import Session, run_alone
 from tests.training.small import TINY
 from trnn_core.data.series import RelationalSeries
 from trnn_core.data.simulate import simulate
-from trnn_core.training import jobs
-from trnn_core.training.store import RunStore
+from trnn_core.runs import jobs
+from trnn_core.runs.store import RunStore
 
 GREEDY = TINY.changed(**{"model.hidden_shape": (160, 160, 60), "train.batch_size": 256, "data.window": 12})
 LONG = TINY.changed(**{"train.epochs": 200_000})

@@ -12,11 +12,11 @@ from tests.campaign import Tally
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.recorder import add_results
+from trnn_core.runs.run import Run
+from trnn_core.runs.store import RunStore
 from trnn_core.training.checkpoints import list_epochs, newest_good
-from trnn_core.training.execute import train_run
-from trnn_core.training.recorder import add_results
-from trnn_core.training.runs import Run
-from trnn_core.training.store import RunStore
 
 
 def prepare(store: RunStore, series: RelationalSeries) -> None:

@@ -13,9 +13,9 @@ from tests.faults.workers import end_worker, job_pid, make_home, reach
 from tests.load.client import Session, run_alone
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
-from trnn_core.training import jobs
-from trnn_core.training.execute import train_run
-from trnn_core.training.store import RunStore
+from trnn_core.runs import jobs
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.store import RunStore
 
 LONG = SMALL.changed(**{"train.epochs": 200_000, "train.checkpoint_every": 3})
 

@@ -6,7 +6,7 @@ import time
 
 from tests.campaign import until
 from tests.faults.clock import calendar_campaign, summer_time
-from trnn_core.training.processes import Heartbeat, Watcher
+from trnn_core.jobs.processes import Heartbeat, Watcher
 
 
 def test_periods_agree_with_the_calendar():

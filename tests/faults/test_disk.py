@@ -12,11 +12,11 @@ import pytest
 
 from tests.training.small import SMALL
 from trnn_core.errors import TRNNError
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.recorder import failure_words
+from trnn_core.runs.store import RunStore
 from trnn_core.training.checkpoints import newest_good
 from trnn_core.training.events import EpochDone
-from trnn_core.training.execute import train_run
-from trnn_core.training.recorder import failure_words
-from trnn_core.training.store import RunStore
 
 
 @pytest.fixture

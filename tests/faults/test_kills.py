@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.faults.killing import kill_campaign
-from trnn_core.training.store import RunStore
+from trnn_core.runs.store import RunStore
 
 
 def test_kill_9_at_random_moments_loses_nothing_and_resumes_exactly(small_series, tmp_path):

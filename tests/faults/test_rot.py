@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 from tests.faults.rot import prepare, rot_campaign
-from trnn_core.training.checkup import Checkup
-from trnn_core.training.execute import train_run
-from trnn_core.training.runs import Run
-from trnn_core.training.store import RunStore
+from trnn_core.runs.checkup import Checkup
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.run import Run
+from trnn_core.runs.store import RunStore
 
 
 def test_rot_is_noticed_or_harmless(small_series, tmp_path):

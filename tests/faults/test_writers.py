@@ -9,7 +9,7 @@ import sys
 from tests.campaign import ROOT, Tally
 from tests.faults.writers import check_books
 from tests.training.small import TINY
-from trnn_core.training.store import RunStore
+from trnn_core.runs.store import RunStore
 
 
 def test_eight_writers_and_ten_kills_lose_mix_and_double_nothing(small_series, tmp_path):

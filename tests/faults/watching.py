@@ -23,8 +23,8 @@ from tests.faults.workers import WorkerProcess, make_home, reach
 from tests.load.client import Session
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
-from trnn_core.training import jobs
-from trnn_core.training.store import RunStore
+from trnn_core.runs import jobs
+from trnn_core.runs.store import RunStore
 
 WORDS = {"queued": "waiting for its turn", "running": "training", "interrupted": "interrupted", "finished": "finished"}
 LIMIT = 30.0  # seconds from the kill until a page says so

@@ -12,9 +12,9 @@ from typing import Self
 import psutil
 
 from tests.campaign import ROOT, until
-from trnn_core.training import jobs
-from trnn_core.training.processes import pulse, read_beat
-from trnn_core.training.store import RunStore
+from trnn_core.jobs.processes import pulse, read_beat
+from trnn_core.runs import jobs
+from trnn_core.runs.store import RunStore
 
 
 class WorkerProcess:

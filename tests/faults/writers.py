@@ -24,7 +24,7 @@ from tests.load.client import Session, run_alone
 from tests.training.small import TINY
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.training.store import RunStore
+from trnn_core.runs.store import RunStore
 
 N_WRITERS, N_CONTESTED = 8, 400
 

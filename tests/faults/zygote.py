@@ -18,10 +18,10 @@ import torch
 
 from trnn_core.data.simulate import simulate
 from trnn_core.errors import TRNNError
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
 from trnn_core.training.events import StepDone
-from trnn_core.training.execute import train_run
-from trnn_core.training.store import RunStore
 from trnn_core.training.trainer import fit
 
 

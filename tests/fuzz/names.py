@@ -15,9 +15,9 @@ from tests.training.small import TINY
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.training import jobs
-from trnn_core.training.execute import train_run
-from trnn_core.training.store import RunStore
+from trnn_core.runs import jobs
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.store import RunStore
 
 NAMES = (
     "../../evil",

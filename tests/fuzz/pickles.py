@@ -22,9 +22,9 @@ from tests.campaign import ROOT, Tally
 from tests.faults.rot import prepare
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.training.files import SEAL, sealed_bytes, sha256
-from trnn_core.training.recorder import write_manifest
-from trnn_core.training.store import RunStore
+from trnn_core.files import SEAL, sealed_bytes, sha256
+from trnn_core.runs.recorder import write_manifest
+from trnn_core.runs.store import RunStore
 
 
 class Payload:
@@ -84,8 +84,8 @@ def reseal(run_folder: Path, victim: Path) -> None:
 def readers(store: RunStore, run_id: str) -> list[Callable[[], object]]:
     """Everything that loads something of a run, torch's side included."""
     from trnn_core.export.material import gather, read_backtest, read_explanation
-    from trnn_core.training.execute import train_run
-    from trnn_core.training.restore import extend_forecast, load_network
+    from trnn_core.runs.execute import train_run
+    from trnn_core.runs.restore import extend_forecast, load_network
 
     run = store.get(run_id)
     found = [

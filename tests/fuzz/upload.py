@@ -11,7 +11,7 @@ from tests.faults.workers import make_home
 from tests.fuzz.mutate import ENDINGS, make_case
 from tests.load.client import Session, run_alone
 from tests.training.end_tasks import end_tasks
-from trnn_core.training.store import RunStore
+from trnn_core.runs.store import RunStore
 
 
 async def bring(url: str, numbers: range, seed: int, tally: Tally) -> None:

@@ -31,10 +31,10 @@ from trnn_core.insight.words import (
     say_impulse,
     say_unusual,
 )
+from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
 from trnn_core.training.networks import build_network
 from trnn_core.training.prepare import prepare
-from trnn_core.training.store import RunStore
 from trnn_core.training.trainer import fit
 
 

@@ -17,9 +17,9 @@ from trnn_core.insight.shocks import parse_shock
 from trnn_core.insight.unusual import find_unusual
 from trnn_core.models.dyad_training import TrainingPlan
 from trnn_core.models.recommended import Recommended
-from trnn_core.training.execute import train_run
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import preset
-from trnn_core.training.store import RunStore
 
 SERIES = simulate(seed=4, n_actors=5, n_periods=130)
 

@@ -26,11 +26,11 @@ from trnn_core.insight.influence import (
 from trnn_core.insight.loading import explain_influence, explain_run, load_view
 from trnn_core.insight.stability import moderate, without_part
 from trnn_core.insight.view import NetworkView
+from trnn_core.runs.demo import ensure_demo
+from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
-from trnn_core.training.demo import ensure_demo
 from trnn_core.training.networks import build_network
 from trnn_core.training.prepare import prepare
-from trnn_core.training.store import RunStore
 from trnn_core.training.trainer import fit
 
 RECIPE = Recipe(

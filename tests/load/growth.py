@@ -17,8 +17,8 @@ from tests.load.visitors import MIX, act
 from tests.training.end_tasks import end_tasks
 from tests.training.small import SMALL
 from trnn_core.data.simulate import simulate
-from trnn_core.training import jobs
-from trnn_core.training.store import RunStore
+from trnn_core.runs import jobs
+from trnn_core.runs.store import RunStore
 
 GROWTH = 0.10
 AT_ONCE = 6

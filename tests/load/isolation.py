@@ -22,8 +22,8 @@ from tests.training.end_tasks import end_tasks
 from tests.training.small import TINY
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import QUAD_ACTIONS, Provenance, RelationalSeries
-from trnn_core.training.execute import train_run
-from trnn_core.training.store import RunStore
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.store import RunStore
 
 MARK = re.compile(rb"Zone(\d\d)[A-F]")
 LETTERS = "ABCDEF"

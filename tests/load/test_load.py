@@ -12,7 +12,7 @@ from tests.load.isolation import isolation_campaign
 from tests.load.visitors import MIX
 from tests.trained_store import make_home
 from tests.training.end_tasks import end_tasks
-from trnn_core.training.store import RunStore
+from trnn_core.runs.store import RunStore
 
 
 def test_nobody_sees_the_data_of_another(tmp_path):

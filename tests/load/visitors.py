@@ -18,9 +18,9 @@ from tests.faults.workers import end_worker, make_home, reach
 from tests.load.client import Session, run_alone
 from tests.training.end_tasks import end_tasks
 from trnn_core.data.readers.npz import read_npz
-from trnn_core.training import jobs
+from trnn_core.runs import jobs
+from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
-from trnn_core.training.store import RunStore
 
 # Who is where: most look at results, some watch a training (with its update once a second), a few are on each other page.
 MIX = (

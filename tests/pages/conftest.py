@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.trained_store import make_home
-from trnn_core.training.processes import read_beat
+from trnn_core.jobs.processes import read_beat
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = "app.py"

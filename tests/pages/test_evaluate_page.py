@@ -7,11 +7,11 @@ import pytest
 from tests.pages.test_pages import is_sound, words
 from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.protocol import Protocol
-from trnn_core.evaluation.request import KIND, BacktestRequest
-from trnn_core.evaluation.stored import result_files
-from trnn_core.evaluation.task import attach
-from trnn_core.training.store import RunStore
-from trnn_core.training.tasks import list_tasks
+from trnn_core.runs.backtests import result_files
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.tasks import list_tasks
+from trnn_core.verbs.backtest_request import KIND, BacktestRequest
+from trnn_core.verbs.backtest_task import attach
 
 EVALUATE = "pages/4_Evaluate.py"
 PARTS = ("Leaderboard", "Over time", "Where", "Calibration", "Misses")
@@ -43,7 +43,7 @@ def test_with_nothing_it_says_what_to_do(bare, open_page) -> None:
 
 def test_a_run_that_was_never_tested_offers_to_in_one_click(full, open_page, monkeypatch) -> None:
     started = []
-    monkeypatch.setattr("trnn_core.training.tasks._ensure_process", lambda task: started.append(task))
+    monkeypatch.setattr("trnn_core.runs.tasks._ensure_process", lambda task: started.append(task))
     app = open_page(EVALUATE, run="first")
     is_sound(app)
     assert "How good would it have been" in words(app) and "Simulated data" in words(app)
@@ -64,7 +64,7 @@ def test_a_run_that_was_never_tested_offers_to_in_one_click(full, open_page, mon
 def test_processes_and_a_cluster_are_chosen_on_the_page_and_a_wrong_address_is_told(
     full, open_page, monkeypatch
 ) -> None:
-    monkeypatch.setattr("trnn_core.training.tasks._ensure_process", lambda task: None)
+    monkeypatch.setattr("trnn_core.runs.tasks._ensure_process", lambda task: None)
     monkeypatch.setenv("TRNN_CLUSTER", "tcp://lab:8786")
     app = open_page(EVALUATE, run="first")
     assert app.text_input(key="new_cluster").value == "tcp://lab:8786"
@@ -110,7 +110,7 @@ def test_choices_are_taken_from_the_link(tested, files, open_page) -> None:
 
 
 def test_a_data_set_can_be_tested_without_a_run(full, open_page, monkeypatch) -> None:
-    monkeypatch.setattr("trnn_core.training.tasks._ensure_process", lambda task: None)
+    monkeypatch.setattr("trnn_core.runs.tasks._ensure_process", lambda task: None)
     app = open_page(EVALUATE, run="set:demo")
     is_sound(app)
     next(b for b in app.button if "Test 3 simple methods" in b.label).click().run()

@@ -8,9 +8,9 @@ import time
 
 from tests.pages.conftest import silent_controls
 from trnn_core.insight.library import list_scenarios, stored_influence
-from trnn_core.training.processes import read_beat
-from trnn_core.training.store import RunStore
-from trnn_core.training.tasks import list_tasks
+from trnn_core.jobs.processes import read_beat
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.tasks import list_tasks
 
 EXPLAIN = "pages/5_Explain.py"
 

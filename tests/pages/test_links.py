@@ -6,7 +6,7 @@ import pytest
 
 from tests.pages.conftest import DATA, FORECAST, HOME, TRAIN
 from tests.pages.test_pages import is_sound, words
-from trnn_core.training.store import RunStore
+from trnn_core.runs.store import RunStore
 
 BAD = {
     HOME: {"run": "gone", "action": "espionage"},

@@ -14,9 +14,9 @@ from tests.pages.conftest import DATA, FORECAST
 from tests.pages.test_pages import is_sound
 from tests.shared_data import shared_file
 from trnn_core.data.readers.npz import read_npz
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
-from trnn_core.training.execute import train_run
-from trnn_core.training.store import RunStore
 
 NAME = "icews_yearly_152_quad"
 

@@ -12,8 +12,8 @@ import pytest
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.testing.v1 import AppTest
 
-from trnn_core.training.store import RunStore
-from trnn_core.training.tasks import list_tasks
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.tasks import list_tasks
 
 REPORT = "pages/6_Report.py"
 

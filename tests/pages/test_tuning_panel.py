@@ -7,14 +7,15 @@ from pathlib import Path
 
 from tests.pages.conftest import TRAIN
 from trnn_core.data.readers.npz import read_npz
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.study import study_folder
+from trnn_core.runs.tasks import list_tasks
 from trnn_core.training.recipes import preset, read_recipe
-from trnn_core.training.search import TuneConfig, study_folder
-from trnn_core.training.store import RunStore
-from trnn_core.training.tasks import list_tasks
+from trnn_core.training.search import TuneConfig
 
 
 def make_study(home: Path) -> dict:
-    from trnn_core.training.tuning import tune
+    from trnn_core.runs.tuning import tune
 
     series = read_npz(next((home / "data").glob("*.npz")))
     recipe = preset("quick").changed(**{"train.epochs": 1, "model.hidden_shape": (2, 2, 1)})

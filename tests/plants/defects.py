@@ -188,26 +188,24 @@ DEFECTS: dict[str, Defect] = {
     "kill-job": Defect(
         "a checkpoint is written in place instead of beside it",
         "is not there|damaged",
-        {"trnn_core.training.files": write_in_place},
+        {"trnn_core.files": write_in_place},
     ),
     "kill-server": Defect(
         "a job ends with the server that started it",
         "is interrupted",
-        {"trnn_core.training.files": die_with_the_server},
+        {"trnn_core.files": die_with_the_server},
     ),
-    "rot": Defect("checksums are not compared", "nobody noticed", {"trnn_core.training.runs": trust_every_byte}),
+    "rot": Defect("checksums are not compared", "nobody noticed", {"trnn_core.runs.run": trust_every_byte}),
     "disk": Defect(
         "a failed write is tried again at once, for ever",
         "goes on without its store",
-        {"trnn_core.training.files": spin_when_a_write_fails},
+        {"trnn_core.files": spin_when_a_write_fails},
     ),
-    "writers": Defect(
-        "locks do not lock", "is lost|is in . places|was given to", {"trnn_core.training.files": no_locks}
-    ),
+    "writers": Defect("locks do not lock", "is lost|is in . places|was given to", {"trnn_core.files": no_locks}),
     "clock": Defect(
-        "hearts are judged by the wall clock", "sees it as interrupted", {"trnn_core.training.processes": wall_clock}
+        "hearts are judged by the wall clock", "sees it as interrupted", {"trnn_core.jobs.processes": wall_clock}
     ),
-    "memory": Defect("a failed job gives no reason", "no reason", {"trnn_core.training.recorder": no_reason}),
+    "memory": Defect("a failed job gives no reason", "no reason", {"trnn_core.runs.recorder": no_reason}),
     "load": Defect("every page waits a second", "median", {"ui.page": slow_pages}),
     "churn": Defect("every look at a page leaves 2 MB behind", "the server grew", {"ui.page": leak}),
     "isolation": Defect(
@@ -223,7 +221,7 @@ DEFECTS: dict[str, Defect] = {
         " MB$|read without a word",
         {"trnn_core.data.readers.inputs": no_limits},
     ),
-    "names": Defect("a run id may be any path", "written beside the store", {"trnn_core.training.runs": any_id}),
+    "names": Defect("a run id may be any path", "written beside the store", {"trnn_core.runs.run": any_id}),
     "pickle": Defect("NPZ files may hold pickled objects", "the payload was executed", {"numpy": allow_pickles}),
     "defaults": Defect(
         "the server is started without XSRF protection and with error details", "without the token is taken"

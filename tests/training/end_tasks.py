@@ -6,8 +6,8 @@ import os
 import signal
 
 from tests.training.test_jobs import until
-from trnn_core.training.processes import pulse, read_beat
-from trnn_core.training.store import RunStore
+from trnn_core.jobs.processes import pulse, read_beat
+from trnn_core.runs.store import RunStore
 
 
 def end_tasks(store: RunStore) -> None:

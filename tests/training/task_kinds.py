@@ -9,8 +9,8 @@ import time
 from trnn_core.cli import main
 from trnn_core.cli.task import TASKS
 from trnn_core.errors import TRNNError
-from trnn_core.training import task_process
-from trnn_core.training.task_process import TaskContext
+from trnn_core.runs import task_process
+from trnn_core.runs.task_process import TaskContext
 
 IDLE = 1.0
 

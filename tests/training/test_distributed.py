@@ -19,11 +19,11 @@ from tests.training.small import SMALL
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.runs.run import parse_history
 from trnn_core.training import checkpoints
 from trnn_core.training.distributed import own_share
 from trnn_core.training.networks import learn
 from trnn_core.training.prepare import make_batches, prepare
-from trnn_core.training.runs import parse_history
 from trnn_core.training.shared_learner import own_windows
 from trnn_core.training.tensor_learner import TensorLearner
 from trnn_core.training.trainer import fit

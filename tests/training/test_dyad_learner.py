@@ -14,13 +14,13 @@ from trnn_core.data.simulate import simulate
 from trnn_core.errors import TRNNError
 from trnn_core.models.recommended import Recommended
 from trnn_core.models.size import count_parameters
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.restore import extend_forecast, load_forecaster, load_network
+from trnn_core.runs.store import RunStore
 from trnn_core.training.checkpoints import arrays_to_bytes
 from trnn_core.training.dyad_learner import DyadLearner, plan_of
 from trnn_core.training.events import EpochDone
-from trnn_core.training.execute import train_run
 from trnn_core.training.recipes import preset
-from trnn_core.training.restore import extend_forecast, load_forecaster, load_network
-from trnn_core.training.store import RunStore
 from trnn_core.training.trainer import fit
 
 torch.set_num_threads(1)

@@ -16,11 +16,11 @@ from trnn_core.cli import main
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.training.ensembles import make_seeds, train_seeds
-from trnn_core.training.execute import train_run
-from trnn_core.training.executors import open_executor
+from trnn_core.jobs.executors import open_executor
+from trnn_core.runs.ensembles import make_seeds, train_seeds
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import write_recipe
-from trnn_core.training.store import RunStore
 
 
 def test_the_command_trains_every_seed_as_if_alone(

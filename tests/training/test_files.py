@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from trnn_core.errors import TRNNError
-from trnn_core.training.files import (
+from trnn_core.files import (
     TEMPORARY,
     append,
     is_locked,
@@ -22,7 +22,7 @@ from trnn_core.training.files import (
     write_folder,
     write_sealed,
 )
-from trnn_core.training.processes import Heartbeat, Identity, Watcher, identify, pulse
+from trnn_core.jobs.processes import Heartbeat, Identity, Watcher, identify, pulse
 
 
 def test_a_write_replaces_and_leaves_no_temporary(tmp_path):
@@ -79,7 +79,7 @@ def test_missing_and_foreign_paths_are_told_in_words(tmp_path):
 
 def test_a_lock_is_exclusive_and_dies_with_its_process(tmp_path):
     path = tmp_path / "lock"
-    code = f"from trnn_core.training.files import lock\nimport time\nfrom pathlib import Path\nwith lock(Path({str(path)!r}), 'busy'):\n print('held', flush=True); time.sleep(60)"
+    code = f"from trnn_core.files import lock\nimport time\nfrom pathlib import Path\nwith lock(Path({str(path)!r}), 'busy'):\n print('held', flush=True); time.sleep(60)"
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     try:
         assert holder.stdout.readline() == b"held\n"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from trnn_core.errors import TRNNError
-from trnn_core.training import flusher
+from trnn_core.runs import flusher
+from trnn_core.runs.flusher import Flusher
 from trnn_core.training.checkpoints import Snapshot, list_epochs, newest_good, save_checkpoint
-from trnn_core.training.flusher import Flusher
 
 
 def save(folder, epoch, best_epoch):

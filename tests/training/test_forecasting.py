@@ -11,16 +11,16 @@ from tests.training.small import SMALL
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.simulate import simulate
 from trnn_core.errors import TRNNError
-from trnn_core.training import forecasting
+from trnn_core.runs import forecasting
+from trnn_core.runs.demo import ensure_demo, ship_demo
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.forecasting import Hindcast
+from trnn_core.runs.restore import extend_forecast, load_forecaster, load_network
+from trnn_core.runs.store import RunStore
 from trnn_core.training.checkpoints import arrays_to_bytes
 from trnn_core.training.config import Recipe
-from trnn_core.training.demo import ensure_demo, ship_demo
-from trnn_core.training.execute import train_run
-from trnn_core.training.forecasting import Hindcast
 from trnn_core.training.networks import network_arrays
 from trnn_core.training.predictor import Predictor
-from trnn_core.training.restore import extend_forecast, load_forecaster, load_network
-from trnn_core.training.store import RunStore
 from trnn_core.training.trainer import fit
 
 

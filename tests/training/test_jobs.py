@@ -13,12 +13,12 @@ import pytest
 
 from tests.training.small import SMALL, TINY
 from trnn_core.errors import TRNNError
-from trnn_core.training import jobs
-from trnn_core.training import worker as worker_module
-from trnn_core.training.files import read_sealed, write_sealed
-from trnn_core.training.processes import pulse, read_beat
-from trnn_core.training.store import RunStore
-from trnn_core.training.worker import Job, Worker, default_limit, repair_queue
+from trnn_core.files import read_sealed, write_sealed
+from trnn_core.jobs.processes import pulse, read_beat
+from trnn_core.runs import jobs
+from trnn_core.runs import worker as worker_module
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.worker import Job, Worker, default_limit, repair_queue
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = SMALL.changed(**{"train.epochs": 100_000, "train.checkpoint_every": 3})
@@ -151,7 +151,7 @@ def test_an_ending_worker_sends_its_jobs_back_to_the_queue(store, small_series):
 
 def test_a_detached_worker_outlives_its_caller_and_leaves_when_idle(store, small_series):
     jobs.submit(store, TINY, small_series, run_id="one")
-    code = "import sys; from trnn_core.training.jobs import ensure_worker; from trnn_core.training.store import RunStore; print(ensure_worker(RunStore(sys.argv[1]), idle_exit=1.0)); print('torch' in sys.modules)"
+    code = "import sys; from trnn_core.runs.jobs import ensure_worker; from trnn_core.runs.store import RunStore; print(ensure_worker(RunStore(sys.argv[1]), idle_exit=1.0)); print('torch' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code, str(store.root)], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -13,10 +13,10 @@ from tests.training.dask_cluster import ROOT
 from tests.training.small import TINY
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.store import RunStore
 from trnn_core.training import memory
 from trnn_core.training.config import Recipe
-from trnn_core.training.execute import train_run
-from trnn_core.training.store import RunStore
 
 
 def group(root: Path, name: str, limit: str, used: int) -> Path:

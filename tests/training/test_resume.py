@@ -9,12 +9,12 @@ import pytest
 from tests.faults.killing import Reference, without_seconds
 from tests.training.small import SMALL
 from trnn_core.errors import TRNNError
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.store import RunStore
 from trnn_core.training.checkpoints import arrays_to_bytes, list_epochs
 from trnn_core.training.config import Recipe
 from trnn_core.training.events import EpochDone, Event
-from trnn_core.training.execute import train_run
 from trnn_core.training.networks import network_arrays
-from trnn_core.training.store import RunStore
 from trnn_core.training.trainer import fit
 
 OPTIMISERS = ("adam", "adamw", "sgd", "rmsprop")

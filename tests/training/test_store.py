@@ -12,9 +12,9 @@ import pytest
 
 from tests.training.small import TINY
 from trnn_core.errors import TRNNError
-from trnn_core.training.files import lock
-from trnn_core.training.runs import HISTORY_COLUMNS, load_run, parse_history
-from trnn_core.training.store import RunStore
+from trnn_core.files import lock
+from trnn_core.runs.run import HISTORY_COLUMNS, load_run, parse_history
+from trnn_core.runs.store import RunStore
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,7 +26,7 @@ def store(tmp_path):
 
 @pytest.fixture(scope="module")
 def trained(small_series, tmp_path_factory):
-    from trnn_core.training.execute import train_run
+    from trnn_core.runs.execute import train_run
 
     store = RunStore(tmp_path_factory.mktemp("trained"))
     run = store.create(TINY, small_series, run_id="done", name="First")
@@ -98,7 +98,7 @@ def test_a_run_at_work_is_not_deleted(store, small_series):
 
 
 def test_two_trainers_on_one_run_is_refused_and_nothing_lost(store, small_series):
-    from trnn_core.training.execute import train_run
+    from trnn_core.runs.execute import train_run
 
     run = store.create(TINY, small_series)
     with lock(run.folder / ".lock", ""), pytest.raises(TRNNError, match="already being trained by another process"):
@@ -169,7 +169,7 @@ def test_a_run_with_damaged_settings_lives_on_their_copy(store, small_series):
 
 
 def test_results_are_added_with_their_checksum(trained, tmp_path):
-    from trnn_core.training.recorder import add_results
+    from trnn_core.runs.recorder import add_results
 
     shutil.copytree(trained.root / "done", tmp_path / "done")
     run = RunStore(tmp_path).get("done")
@@ -197,7 +197,7 @@ def test_a_torn_last_line_is_left_out():
 def test_eight_processes_on_one_store_lose_and_double_nothing(store, small_series):
     store.create(TINY, small_series, run_id="shared")
     code = (
-        "import sys; from trnn_core.training.store import RunStore; from trnn_core.data.readers.npz import read_npz\n"
+        "import sys; from trnn_core.runs.store import RunStore; from trnn_core.data.readers.npz import read_npz\n"
         "from tests.training.small import TINY\nfrom trnn_core.errors import TRNNError\n"
         "store = RunStore(sys.argv[1]); series = store.series(store.get('shared')); won = 0\n"
         "for i in range(5): store.create(TINY, series, tags=[sys.argv[2]])\n"

@@ -15,11 +15,11 @@ import pytest
 from tests.training.end_tasks import end_tasks
 from tests.training.test_jobs import until
 from trnn_core.errors import TRNNError
-from trnn_core.training import task_process, tasks
-from trnn_core.training.files import read_sealed, write_sealed
-from trnn_core.training.processes import pulse, read_beat
-from trnn_core.training.store import RunStore
-from trnn_core.training.tasks import find_task, list_tasks, start_task
+from trnn_core.files import read_sealed, write_sealed
+from trnn_core.jobs.processes import pulse, read_beat
+from trnn_core.runs import task_process, tasks
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.tasks import find_task, list_tasks, start_task
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -154,7 +154,7 @@ def test_of_two_processes_one_takes_a_task(store):
     made = [_queue_only(store, {"steps": 2, "pause": 0.01, "i": i}) for i in range(n)]
     code = (
         "import sys; from pathlib import Path; from trnn_core.training import task_process as p; "
-        "from trnn_core.training.store import RunStore; from tests.training.task_kinds import run; "
+        "from trnn_core.runs.store import RunStore; from tests.training.task_kinds import run; "
         "t = p.TaskProcess(RunStore(sys.argv[1]), 'steps', lambda: run, 0.3); "
         "t.folder = Path(sys.argv[1]) / '.tasks' / '.process' / sys.argv[2] / 'steps'; t.run()"
     )

@@ -13,9 +13,9 @@ from tests.training.small import SMALL
 from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.data.simulate import simulate
 from trnn_core.errors import TRNNError
+from trnn_core.runs.forecasting import Hindcast, summarise
 from trnn_core.training.config import Recipe, TrainConfig
 from trnn_core.training.events import Ended, EpochDone, Started, StepDone
-from trnn_core.training.forecasting import Hindcast, summarise
 from trnn_core.training.optimisers import Optimiser, rate
 from trnn_core.training.prepare import make_batches, prepare
 from trnn_core.training.recipes import preset

@@ -21,11 +21,12 @@ from trnn_core.cli import main
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.training.executors import open_executor
+from trnn_core.jobs.executors import open_executor
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.study import list_studies, study_folder
+from trnn_core.runs.tuning import tune
 from trnn_core.training.recipes import read_recipe
-from trnn_core.training.search import TuneConfig, default_space, list_studies, parse_range, study_folder
-from trnn_core.training.store import RunStore
-from trnn_core.training.tuning import tune
+from trnn_core.training.search import TuneConfig, default_space, parse_range
 
 SPACE = {
     "model.cell": "gru|lstm",
@@ -84,8 +85,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tests.training.test_tuning import CONFIG
 from trnn_core.data.readers.npz import read_npz
-from trnn_core.training import tuning
-from trnn_core.training.tuning import tune
+from trnn_core.runs import tuning
+from trnn_core.runs.tuning import tune
 
 at, count = int(sys.argv[3]), 0
 write = tuning.write_sealed

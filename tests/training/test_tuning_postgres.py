@@ -21,8 +21,8 @@ from tests.training.test_tuning import CONFIG, outcome
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.training.studies import storage_address
-from trnn_core.training.tuning import tune
+from trnn_core.runs.optuna_storage import storage_address
+from trnn_core.runs.tuning import tune
 
 pytestmark = pytest.mark.slow
 

@@ -9,9 +9,10 @@ import pytest
 
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
-from trnn_core.training.search import Study, TuneConfig, study_folder
-from trnn_core.training.store import RunStore
-from trnn_core.training.tasks import start_task
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.study import Study, study_folder
+from trnn_core.runs.tasks import start_task
+from trnn_core.training.search import TuneConfig
 
 
 @pytest.mark.slow

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tests.training.test_distributed import RECIPE
 from trnn_core.data.readers.npz import read_npz
+from trnn_core.runs.run import parse_history
 from trnn_core.training import checkpoints
 from trnn_core.training.distributed import joined
-from trnn_core.training.runs import parse_history
 from trnn_core.training.trainer import fit, fit_together
 from trnn_core.training.trials import Watch
 

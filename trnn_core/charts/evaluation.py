@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from trnn_core.charts.theme import colour_at, fade, finish, palette, plain
-from trnn_core.percent import SIGN
+from trnn_core.words import SIGN
 
 
 def errors_by_model(

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from trnn_core.charts.theme import fade, finish, number, palette, plain
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.percent import percent
+from trnn_core.words import percent
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import argparse
 import json
 
 from trnn_core.cli.train import add_store
-from trnn_core.training import jobs
-from trnn_core.training.store import RunStore
+from trnn_core.runs import jobs
+from trnn_core.runs.store import RunStore
 
 WORDS = {
     "stop": "end runs now; the best weights so far are kept and forecast with",

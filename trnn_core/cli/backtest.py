@@ -20,13 +20,13 @@ from trnn_core.errors import TRNNError
 from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.forecasters import RUN_NETWORK, names
 from trnn_core.evaluation.protocol import MIN_ORIGINS, Protocol
-from trnn_core.evaluation.request import BacktestRequest
 from trnn_core.evaluation.results import BacktestResult
-from trnn_core.evaluation.stored import result_files
 from trnn_core.evaluation.tables import leaderboard_text, summary, write_tables
-from trnn_core.evaluation.task import attach
-from trnn_core.training.runs import Run
-from trnn_core.training.store import RunStore
+from trnn_core.runs.backtests import result_files
+from trnn_core.runs.run import Run
+from trnn_core.runs.store import RunStore
+from trnn_core.verbs.backtest_request import BacktestRequest
+from trnn_core.verbs.backtest_task import attach
 
 HELP = "score models on rolling origins, all on the same periods"
 DEFAULT = "persistence,mean,seasonal,ewma,nb_ewma,ar,relational_ar,mltr"

@@ -11,7 +11,7 @@ from trnn_core.cli.train import add_store
 from trnn_core.export.bundle import KINDS, write_bundle
 from trnn_core.export.images import Size
 from trnn_core.export.material import gather
-from trnn_core.training.store import RunStore
+from trnn_core.runs.store import RunStore
 
 HELP = "write a run's tables, networks, images, report and slides into a folder"
 

@@ -12,9 +12,9 @@ import numpy as np
 from trnn_core.cli.train import add_store
 from trnn_core.errors import TRNNError
 from trnn_core.export.tables import tidy, to_csv
-from trnn_core.training.files import write_atomic
-from trnn_core.training.runs import Run
-from trnn_core.training.store import RunStore
+from trnn_core.files import write_atomic
+from trnn_core.runs.run import Run
+from trnn_core.runs.store import RunStore
 
 HELP = "write a run's forecast: a row per period, source, target and action"
 COLUMNS = ("mean", "median", "lower", "upper")
@@ -62,6 +62,6 @@ def find_forecast(store: RunStore, found: Run, horizon: int) -> dict[str, Any]:
         )
     if horizon <= len(stored["dates"]):
         return stored
-    from trnn_core.training.restore import extend_forecast
+    from trnn_core.runs.restore import extend_forecast
 
     return extend_forecast(store, found, horizon)

@@ -10,7 +10,7 @@ import numpy as np
 
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
-from trnn_core.percent import percent
+from trnn_core.words import percent
 
 HELP = "say what is in a series file"
 

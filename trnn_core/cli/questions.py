@@ -12,8 +12,8 @@ from trnn_core.cli.train import add_store
 from trnn_core.errors import TRNNError
 from trnn_core.export.tables import to_csv
 from trnn_core.insight.view import View
-from trnn_core.training.runs import Run
-from trnn_core.training.store import RunStore
+from trnn_core.runs.run import Run
+from trnn_core.runs.store import RunStore
 
 
 def add_question(parser: argparse.ArgumentParser, *, cell: bool = False) -> None:
@@ -64,7 +64,7 @@ def tell(
     if args.out:
         from pathlib import Path
 
-        from trnn_core.training.files import write_atomic
+        from trnn_core.files import write_atomic
 
         write_atomic(Path(args.out), to_csv(table))
     if args.json:

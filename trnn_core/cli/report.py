@@ -16,8 +16,8 @@ from trnn_core.export.material import Material, gather
 from trnn_core.export.report import html_report, pdf_report
 from trnn_core.export.sections import SECTIONS
 from trnn_core.export.slides import slides
-from trnn_core.training.files import write_atomic
-from trnn_core.training.store import RunStore
+from trnn_core.files import write_atomic
+from trnn_core.runs.store import RunStore
 
 HELP = "write a run's report: .html (one file, works offline), .pdf, or .pptx slides"
 

@@ -10,9 +10,9 @@ from typing import Any
 from trnn_core.cli.progress import clock
 from trnn_core.cli.train import add_store
 from trnn_core.errors import TRNNError
+from trnn_core.runs.run import Run
+from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import plain, write_recipe
-from trnn_core.training.runs import Run
-from trnn_core.training.store import RunStore
 
 HELP = "list runs with their status, or look after one"
 ACTIONS = {
@@ -124,7 +124,7 @@ def _change(store: RunStore, action: str, names: list[str]) -> Any:
     elif action == "recipe":
         write_recipe(store.get(first).recipe, Path(rest[0]))
     elif action == "ship":
-        from trnn_core.training.demo import ship_demo
+        from trnn_core.runs.demo import ship_demo
 
         return f"{ship_demo(store, first, Path(rest[0])):,} bytes in {rest[0]}."
     else:

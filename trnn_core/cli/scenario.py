@@ -7,7 +7,7 @@ import json
 
 from trnn_core.cli.questions import add_question, open_run, tell
 from trnn_core.errors import TRNNError
-from trnn_core.training.store import RunStore
+from trnn_core.runs.store import RunStore
 
 HELP = 'ask what if: forecast with and without shocks such as "China,Japan,material conflict,+20"'
 

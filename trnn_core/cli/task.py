@@ -12,20 +12,21 @@ from importlib import import_module
 
 from trnn_core.cli.train import add_store
 from trnn_core.errors import TRNNError
-from trnn_core.training.store import RunStore
-from trnn_core.training.task_process import TaskContext, TaskProcess, shorten_log
+from trnn_core.runs import layout
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.task_process import TaskContext, TaskProcess, shorten_log
 
 HELP = "do waiting tasks of one kind (backtests, explanations, reports), then stay for a while in case more come"
 NICE = 10  # pages and other people come first
 
 # kind -> the module whose `run(context)` does it, and how long its process stays for the next one, in seconds.
 TASKS: dict[str, tuple[str, float]] = {
-    "backtest": ("trnn_core.evaluation.task", 60.0),
-    "tune": ("trnn_core.training.tuning_task", 30.0),
-    "explain": ("trnn_core.insight.task", 600.0),  # warm, so that a second question is answered at once
-    "influence": ("trnn_core.insight.task", 30.0),
-    "import": ("trnn_core.cli.import_task", 120.0),
-    "export": ("trnn_core.export.task", 120.0),
+    "backtest": ("trnn_core.verbs.backtest_task", 60.0),
+    "tune": ("trnn_core.verbs.tuning_task", 30.0),
+    "explain": ("trnn_core.verbs.insight_task", 600.0),  # warm, so that a second question is answered at once
+    "influence": ("trnn_core.verbs.insight_task", 30.0),
+    "import": ("trnn_core.verbs.import_task", 120.0),
+    "export": ("trnn_core.verbs.export_task", 120.0),
 }
 
 
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     process = TaskProcess(
         RunStore(args.runs), args.kind, lambda: load(module), idle if args.idle_exit is None else args.idle_exit
     )
-    shorten_log(process.folder / "log.txt")
+    shorten_log(process.folder / layout.LOG)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: process.end())
     os.nice(NICE)

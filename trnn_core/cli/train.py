@@ -14,14 +14,14 @@ from types import FrameType
 from trnn_core.data.readers import read_series
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.percent import percent
-from trnn_core.training import jobs
+from trnn_core.files import with_no_error
+from trnn_core.runs import jobs, layout
+from trnn_core.runs.run import Run, Status
+from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
 from trnn_core.training.events import Request
-from trnn_core.training.files import with_no_error
 from trnn_core.training.recipes import PRESET_WORDS, preset, read_recipe
-from trnn_core.training.runs import Run, Status
-from trnn_core.training.store import RunStore
+from trnn_core.words import percent
 
 HELP = "train a network, with a progress bar; Ctrl-C stops cleanly and keeps the best weights"
 
@@ -131,8 +131,8 @@ def _run_seeds(store: RunStore, args: argparse.Namespace) -> int:
             "--seeds makes new runs here and now: give --data and either --preset or --recipe, and leave out --queue,"
             " --resume and --run-id."
         )
-    from trnn_core.training.ensembles import make_seeds, spread, train_seeds
-    from trnn_core.training.executors import open_executor
+    from trnn_core.jobs.executors import open_executor
+    from trnn_core.runs.ensembles import make_seeds, spread, train_seeds
 
     recipe, series = _asked(args)
     name = args.name or f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
@@ -163,7 +163,7 @@ def _resumed(store: RunStore, args: argparse.Namespace) -> Run:
     status = found.status()
     if status.state != "queued":  # here and now, without waiting for the worker
         jobs.check_resumable(found, status)
-        with_no_error((found.folder / "request.json").unlink)
+        with_no_error((found.folder / layout.REQUEST).unlink)
     return found
 
 
@@ -209,7 +209,7 @@ def train_here(store: RunStore, found: Run, quiet: bool) -> Status:
     with _CtrlC() as control:
         if not quiet:
             print(f"Run {found.run_id} in {store.root}", file=sys.stderr, flush=True)
-        from trnn_core.training.execute import train_run
+        from trnn_core.runs.execute import train_run
 
         return train_run(store, found, listeners=[] if quiet else [ProgressBar()], control=control)
 

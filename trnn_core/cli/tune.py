@@ -10,11 +10,12 @@ from pathlib import Path
 from trnn_core.cli.train import add_store, changed
 from trnn_core.data.readers import read_series
 from trnn_core.errors import TRNNError
-from trnn_core.percent import percent
-from trnn_core.training.executors import open_executor
+from trnn_core.jobs.executors import open_executor
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.study import study_folder
 from trnn_core.training.recipes import preset, read_recipe, write_recipe
-from trnn_core.training.search import TuneConfig, default_space, parse_space, study_folder
-from trnn_core.training.store import RunStore
+from trnn_core.training.search import TuneConfig, default_space, parse_space
+from trnn_core.words import percent
 
 HELP = "search for good settings with real trainings, judged by their validation loss; writes a recipe"
 
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     )
     folder = study_folder(RunStore(args.runs), args.study)
     config.ranges()
-    from trnn_core.training.tuning import tune
+    from trnn_core.runs.tuning import tune
 
     with open_executor(args.cluster, workers=args.workers) as executor:
         found = tune(series, config, folder, executor, storage=args.storage, progress=_say)

@@ -11,10 +11,11 @@ import time
 
 from trnn_core.cli.train import add_store
 from trnn_core.errors import TRNNError
-from trnn_core.training.files import is_locked
-from trnn_core.training.jobs import code_root, plain_environment, worker_folder
-from trnn_core.training.store import RunStore
-from trnn_core.training.worker import Worker, default_limit
+from trnn_core.files import is_locked
+from trnn_core.runs import layout
+from trnn_core.runs.jobs import code_root, plain_environment, worker_folder
+from trnn_core.runs.store import RunStore
+from trnn_core.runs.worker import Worker, default_limit
 
 HELP = "train queued runs until told to end (Ctrl-C or SIGTERM: running jobs go back to the queue)"
 START_SECONDS = 15.0
@@ -48,7 +49,7 @@ def _detach(args: argparse.Namespace) -> int:
     command = [sys.executable, "-m", "trnn_core", "worker", "--runs", str(store.root.resolve())]
     command += ["--limit", str(args.limit)] if args.limit else []
     command += ["--idle-exit", str(args.idle_exit)] if args.idle_exit else []
-    with (folder / "log.txt").open("ab") as output:
+    with (folder / layout.LOG).open("ab") as output:
         process = subprocess.Popen(
             command,
             cwd=code_root(),

@@ -10,7 +10,7 @@ import numpy as np
 from trnn_core.data.aggregate import Example
 from trnn_core.data.periods import period_index, period_start
 from trnn_core.data.series import Period
-from trnn_core.percent import percent
+from trnn_core.words import percent
 
 THIN_SHARE = 0.25  # a period with less than this share of the usual rows is called thin
 _NEIGHBOURS = 13  # what is usual is the median of this many periods around it

@@ -24,7 +24,7 @@ from trnn_core.evaluation.forecasters import RUN_NETWORK, names
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult, join
 from trnn_core.evaluation.scoring import Block, BlockScores, run_block
-from trnn_core.training.executors import open_executor
+from trnn_core.jobs.executors import open_executor
 
 Progress = Callable[[int, int, str], None]
 Each = Callable[[Block, int], None]

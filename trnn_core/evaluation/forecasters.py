@@ -17,17 +17,17 @@ NETWORKS: dict[str, tuple[str, str, str]] = {
         "tGRU shared by all dyads on top of the relational autoregression, count likelihood, three members",
     ),
     "network": (
-        "trnn_core.evaluation.networks:by_recipe",
+        "trnn_core.training.recipe_forecaster:by_recipe",
         "this run's network",
         "the run's own recipe, trained anew on what was known at the time",
     ),
     "tlstm": (
-        "trnn_core.evaluation.networks:tlstm",
+        "trnn_core.training.recipe_forecaster:tlstm",
         "plain tLSTM",
         "a plain tLSTM, hidden 14 x 14 x 4, windows of 7, stopped early",
     ),
     "tgru": (
-        "trnn_core.evaluation.networks:tgru",
+        "trnn_core.training.recipe_forecaster:tgru",
         "plain tGRU",
         "a plain tGRU, hidden 14 x 14 x 4, windows of 7, stopped early",
     ),

@@ -7,7 +7,7 @@ import math
 from trnn_core.evaluation.forecasters import RUN_NETWORK, is_baseline
 from trnn_core.evaluation.results import ALL, BacktestResult
 from trnn_core.evaluation.significance import diebold_mariano
-from trnn_core.percent import percent
+from trnn_core.words import percent
 
 METRIC_WORDS = {
     "mse": "squared error",

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from trnn_core.charts.theme import number
-from trnn_core.percent import SIGN
+from trnn_core.words import SIGN
 
 Progress = Callable[[int, int, str], None]  # steps done, steps in all, what comes next
 

@@ -17,7 +17,7 @@ from trnn_core.export.presentation import presentation
 from trnn_core.export.report import html_report, pdf_report
 from trnn_core.export.slides import slides
 from trnn_core.export.tables import to_csv
-from trnn_core.training.files import explain_os_error, write_atomic
+from trnn_core.files import explain_os_error, write_atomic
 from trnn_core.training.recipes import recipe_text
 
 Files = Iterator[tuple[str, bytes]]

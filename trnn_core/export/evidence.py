@@ -15,7 +15,7 @@ from trnn_core.export.backtests import report_blocks
 from trnn_core.export.blocks import Block, Bullets, Chart, Table, Text
 from trnn_core.export.material import Backtest, Material
 from trnn_core.export.pictures import influence_chart
-from trnn_core.percent import SIGN, percent
+from trnn_core.words import SIGN, percent
 
 SCORES = {"mse": "MSE", "mae": "MAE", "crps": "CRPS", "coverage90": "90\u00a0% interval held"}
 FORMATS = {"MSE": ".5f", "MAE": ".5f", "CRPS": ".5f", "90\u00a0% interval held": ".1%", "Skill vs repeating": "+.1%"}

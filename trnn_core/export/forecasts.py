@@ -13,7 +13,7 @@ from trnn_core.charts.theme import number
 from trnn_core.data.series import RelationalSeries, step_dates
 from trnn_core.errors import TRNNError
 from trnn_core.export.tables import tidy
-from trnn_core.percent import percent
+from trnn_core.words import percent
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,11 @@ from trnn_core.charts.order import order_actors, place_actors
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.results import BacktestResult
-from trnn_core.evaluation.stored import read_stored
 from trnn_core.export.forecasts import RunForecast
-from trnn_core.training.runs import Run
-from trnn_core.training.store import RunStore
+from trnn_core.runs import layout
+from trnn_core.runs.backtests import read_stored
+from trnn_core.runs.run import Run
+from trnn_core.runs.store import RunStore
 
 BACKTEST_COLUMNS = {"model", "origin", "horizon", "action", "metric", "value"}
 
@@ -114,28 +115,28 @@ def gather(run_id: str, store: RunStore, made: str | None = None) -> Material:
 
 
 def read_backtest(run: Run) -> Backtest | None:
-    content = run.read_checked("backtest.parquet")
+    content = run.read_checked(layout.BACKTEST_SCORES)
     if content is None:
         return None
-    table = _parquet(content, run, "backtest.parquet")
+    table = _parquet(content, run, layout.BACKTEST_SCORES)
     missing = BACKTEST_COLUMNS - set(table.columns)
     if missing:
         raise TRNNError(
             f"{run.folder / 'backtest.parquet'} must have the columns {', '.join(sorted(BACKTEST_COLUMNS))}. It lacks"
             f" {', '.join(sorted(missing))}; run the backtest again."
         )
-    about, dyads = run.read_checked("backtest.json"), run.read_checked("backtest.dyads.parquet")
+    about, dyads = run.read_checked(layout.BACKTEST_ABOUT), run.read_checked(layout.BACKTEST_DYADS)
     try:
         words = str(json.loads(about).get("protocol_in_words", "")) if about else ""
     except (ValueError, AttributeError) as e:
         raise TRNNError(f"{run.folder / 'backtest.json'} cannot be read ({e}); run the backtest again.") from e
     return Backtest(
-        table, words, _parquet(dyads, run, "backtest.dyads.parquet") if dyads else None, read_stored(run.read_checked)
+        table, words, _parquet(dyads, run, layout.BACKTEST_DYADS) if dyads else None, read_stored(run.read_checked)
     )
 
 
 def read_explanation(run: Run) -> Explanation | None:
-    content = run.read_checked("explanation.npz")
+    content = run.read_checked(layout.EXPLANATION)
     if content is None:
         return None
     try:

@@ -12,7 +12,7 @@ from trnn_core.charts.lines import Fan, activity, dyad_history, loss_curve
 from trnn_core.charts.network import network, strongest
 from trnn_core.export.blocks import Chart
 from trnn_core.export.material import Material
-from trnn_core.percent import percent
+from trnn_core.words import percent
 
 EDGES = 50  # the strongest relations drawn in a network
 

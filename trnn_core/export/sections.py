@@ -18,8 +18,8 @@ from trnn_core.export.citation import SIMULATED, bibtex, licence_note, provenanc
 from trnn_core.export.evidence import explanation, past
 from trnn_core.export.material import Material
 from trnn_core.export.summaries import most_active, shares
-from trnn_core.percent import percent
 from trnn_core.training.recipes import recipe_text
+from trnn_core.words import percent
 
 
 def question(m: Material) -> list[Block]:

@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from trnn_core.errors import TRNNError
-from trnn_core.insight.answers import InfluenceSet, Outcome, pack, unpack
-from trnn_core.insight.shocks import Shock
-from trnn_core.training.files import (
+from trnn_core.files import (
     explain_os_error,
     read_bytes,
     read_sealed,
@@ -26,8 +24,11 @@ from trnn_core.training.files import (
     sha256,
     write_folder,
 )
-from trnn_core.training.runs import Run
-from trnn_core.training.store import clean_label
+from trnn_core.insight.answers import InfluenceSet, Outcome, pack, unpack
+from trnn_core.insight.shocks import Shock
+from trnn_core.runs import layout
+from trnn_core.runs.run import Run
+from trnn_core.runs.store import clean_label
 
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 MOST = 200  # scenarios per run; each takes about a megabyte
@@ -65,7 +66,7 @@ class Scenario:
 
 def weights_of(run: Run) -> str:
     """A short name for the run's weights: it changes when they do."""
-    return run.manifest().get("weights.safetensors", "")[:16]
+    return run.manifest().get(layout.WEIGHTS, "")[:16]
 
 
 def save_scenario(run: Run, name: str, shocks: Sequence[Shock], outcome: Outcome) -> Scenario:
@@ -81,18 +82,18 @@ def save_scenario(run: Run, name: str, shocks: Sequence[Shock], outcome: Outcome
         "weights": weights_of(run),
         "checksum": sha256(content),
     }
-    folder = run.folder / "scenarios" / scenario_id
+    folder = run.folder / layout.SCENARIOS / scenario_id
     try:
         folder.parent.mkdir(exist_ok=True)
     except OSError as e:
         raise explain_os_error(e, folder) from e
-    write_folder(folder, {"scenario.json": sealed_bytes(about), "outcome.npz": content})
+    write_folder(folder, {layout.SCENARIO: sealed_bytes(about), "outcome.npz": content})
     return get_scenario(run, scenario_id)
 
 
 def list_scenarios(run: Run) -> list[Scenario]:
     """All scenarios of a run, newest first; a damaged one is left out."""
-    folder, found = run.folder / "scenarios", []
+    folder, found = run.folder / layout.SCENARIOS, []
     for place in folder.iterdir() if folder.is_dir() else ():
         if _ID.fullmatch(place.name):
             try:
@@ -105,10 +106,10 @@ def list_scenarios(run: Run) -> list[Scenario]:
 def get_scenario(run: Run, scenario_id: str) -> Scenario:
     if not isinstance(scenario_id, str) or not _ID.fullmatch(scenario_id):
         raise TRNNError(f"A scenario's id must look like 20140626-101500-0a1b2c. Got {scenario_id!r:.60} instead.")
-    folder = run.folder / "scenarios" / scenario_id
+    folder = run.folder / layout.SCENARIOS / scenario_id
     if not folder.is_dir():
         raise TRNNError(f"Run {run.run_id} keeps no scenario {scenario_id}; it may have been deleted.")
-    about = read_sealed(folder / "scenario.json")
+    about = read_sealed(folder / layout.SCENARIO)
     shocks = tuple(Shock(**s) for s in about["shocks"])
     return Scenario(scenario_id, about["name"], shocks, about["created"], about["weights"], folder, about["checksum"])
 
@@ -119,7 +120,7 @@ def delete_scenario(run: Run, scenario_id: str) -> None:
 
 def stored_influence(run: Run) -> InfluenceSet | None:
     """What explanation.npz holds; None when there is none, or only what an older version left."""
-    content = run.read_checked("explanation.npz")
+    content = run.read_checked(layout.EXPLANATION)
     if content is None:
         return None
     try:

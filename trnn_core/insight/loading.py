@@ -24,10 +24,11 @@ from trnn_core.insight.stability import Stability, between, from_data, over_trai
 from trnn_core.insight.view import NetworkView, View
 from trnn_core.models.baselines.mltr import JointMLTR
 from trnn_core.models.recommended import Recommended
-from trnn_core.training.recorder import add_results
-from trnn_core.training.restore import load_forecaster, load_network
-from trnn_core.training.runs import ENDED, Run
-from trnn_core.training.store import RunStore
+from trnn_core.runs import layout
+from trnn_core.runs.recorder import add_results
+from trnn_core.runs.restore import load_forecaster, load_network
+from trnn_core.runs.run import ENDED, Run
+from trnn_core.runs.store import RunStore
 
 
 def load_view(store: RunStore | str | Path, run: Run | str) -> View:
@@ -111,5 +112,5 @@ def explain_run(
         share = 0.1
     found = explain_influence(view, lambda done, what: progress(1 - share + share * done, what), members)
     if run.status().state in ENDED:
-        add_results(run, {"explanation.npz": found.to_npz()})
+        add_results(run, {layout.EXPLANATION: found.to_npz()})
     return found

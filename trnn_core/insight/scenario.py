@@ -21,7 +21,7 @@ from trnn_core.insight.answers import Outcome
 from trnn_core.insight.shocks import Shock, plant
 from trnn_core.insight.view import View
 from trnn_core.models.forecast import Forecast
-from trnn_core.percent import percent
+from trnn_core.words import percent
 
 HORIZON = 8
 LEVEL = 0.9

@@ -20,7 +20,7 @@ from trnn_core.insight.answers import (
     Outcome,
     Unusual,
 )
-from trnn_core.percent import percent
+from trnn_core.words import percent
 
 NOT_CAUSE = (
     "Association is not cause: these figures say what the network goes by, not what would happen if somebody acted. "

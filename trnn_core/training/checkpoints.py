@@ -20,10 +20,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from trnn_core.errors import TRNNError
-from trnn_core.training.files import read_bytes, read_sealed, remove_folder, sealed_bytes, sha256, write_folder
+from trnn_core.files import read_bytes, read_sealed, remove_folder, sealed_bytes, sha256, write_folder
 
 Arrays = dict[str, np.ndarray]
-FILES = ("weights.safetensors", "optimiser.safetensors", "history.jsonl")
+WEIGHTS, HISTORY = "weights.safetensors", "history.jsonl"
+FILES = (WEIGHTS, "optimiser.safetensors", HISTORY)
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,9 @@ class Snapshot:
 def save_checkpoint(folder: Path, snapshot: Snapshot, history: bytes) -> Path:
     """Write `folder/<epoch>/` in one step: whole or not there when the process is killed; `Flusher` does the rest."""
     contents = {
-        "weights.safetensors": arrays_to_bytes(snapshot.weights),
+        WEIGHTS: arrays_to_bytes(snapshot.weights),
         "optimiser.safetensors": arrays_to_bytes(snapshot.optimiser),
-        "history.jsonl": history,
+        HISTORY: history,
     }
     state = {
         "epoch": snapshot.epoch,
@@ -106,11 +107,11 @@ def load_checkpoint(path: Path) -> tuple[Snapshot, bytes]:
             raise TRNNError(f"{path / name} is damaged: its content does not match its checksum.")
     snapshot = Snapshot(
         epoch=int(state["epoch"]),
-        weights=bytes_to_arrays(contents["weights.safetensors"], path),
+        weights=bytes_to_arrays(contents[WEIGHTS], path),
         optimiser=bytes_to_arrays(contents["optimiser.safetensors"], path),
         state=state["state"],
     )
-    return snapshot, contents["history.jsonl"]
+    return snapshot, contents[HISTORY]
 
 
 def newest_good(folder: Path) -> tuple[Snapshot | None, bytes, list[str]]:

@@ -10,8 +10,8 @@ from typing import Any
 import tomli_w
 
 from trnn_core.errors import TRNNError
+from trnn_core.files import read_bytes, write_atomic
 from trnn_core.training.config import DYAD_FIXED, Recipe
-from trnn_core.training.files import read_bytes, write_atomic
 
 # Presets as plain settings; what is not named keeps its default.
 PRESETS: dict[str, dict[str, Any]] = {

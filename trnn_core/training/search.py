@@ -10,18 +10,15 @@ store/.studies/<name>/config.json     the recipe to begin with, the space, how m
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.training.config import Recipe, Settings
-from trnn_core.training.files import read_sealed
-from trnn_core.training.store import RunStore
 
 # These change what the validation loss is measured in or on: trials could not be compared.
 FIXED = {
@@ -171,33 +168,3 @@ def parse_space(pairs: Sequence[str]) -> dict[str, str]:
             raise TRNNError(f"What to search must be NAME=RANGE, for example data.window=4:12. Got {text!r} instead.")
         space[name.strip()] = value.strip()
     return space
-
-
-@dataclass(frozen=True)
-class Study:
-    """A search as it stands on disk."""
-
-    folder: Path
-
-    @property
-    def name(self) -> str:
-        return self.folder.name
-
-    def read(self) -> Mapping[str, Any]:
-        """What study.json says."""
-        return read_sealed(self.folder / "study.json")
-
-
-def study_folder(store: RunStore, name: str) -> Path:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name):
-        raise TRNNError(
-            f"The name of a search must be letters, digits, '-', '_' or '.', at most 64. Got {name!r} instead."
-        )
-    return store.root / ".studies" / name
-
-
-def list_studies(store: RunStore) -> list[Study]:
-    """All searches of a store, newest first."""
-    root = store.root / ".studies"
-    found = [p for p in root.iterdir() if (p / "study.json").exists()] if root.is_dir() else []
-    return [Study(p) for p in sorted(found, key=lambda p: (p / "study.json").stat().st_mtime, reverse=True)]
