@@ -13,6 +13,7 @@ import pytest
 
 from tests.event_files import gdelt_row, icews_row, icews_text, polecat_row, polecat_text, write
 from trnn_core.data.readers import ImportOptions, read_series
+from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.errors import TRNNError
 
 DAYS = ImportOptions(period="day", actors="all")
@@ -222,3 +223,12 @@ def test_a_tensor_too_large_for_its_events_is_refused(tmp_path: Path) -> None:
         TRNNError, match=r"43830 periods, 301 by 301 actors and 4 actions.*take fewer actors or longer periods"
     ):
         read_series(write(tmp_path / "a.tab", icews_text(rows)), options=DAYS)
+
+
+def test_a_count_beyond_counting_is_refused_where_it_stands():
+    values = np.zeros((3, 2, 2, 1))
+    values[1, 0, 1, 0] = 1e300
+    dates = np.array(["2020-01-02", "2020-01-09", "2020-01-16"], dtype="datetime64[D]")
+    with pytest.raises(TRNNError, match=r"^A count must be at most .* Got 1e\+300 for A to B, x, 2020-01-09; correct"):
+        RelationalSeries(values, dates, ("A", "B"), ("x",))
+    assert RelationalSeries(values, dates, ("A", "B"), ("x",), source=Provenance(kind="value")).values.max() == 1e300

@@ -61,7 +61,7 @@ def test_crps_is_the_expected_distance_less_half_the_spread(scale):
 
 def test_expected_log1p_is_the_sum_over_the_support(nb, reference):
     counts = np.arange(60_000)[:, None]
-    np.testing.assert_allclose(nb.expected_log1p(), (reference.pmf(counts) * np.log1p(counts)).sum(0), rtol=1e-6)
+    np.testing.assert_allclose(nb.expected_log1p(), (reference.pmf(counts) * np.log1p(counts)).sum(0), rtol=1e-7)
 
 
 def test_a_far_observation_is_walked_to():
@@ -75,3 +75,39 @@ def test_normal_crps_is_the_integral_of_squared_gaps():
     d, grid = Normal(np.array([0.3]), np.array([1.4])), np.linspace(-15, 15, 60_001)
     gaps = (stats.norm.cdf(grid, 0.3, 1.4) - (grid >= 1.0)) ** 2
     np.testing.assert_allclose(d.crps(np.array([1.0]))["count"], gaps.sum() * (grid[1] - grid[0]), rtol=1e-3)
+
+
+LARGE = [(3000.0, 1.0), (5000.0, 0.4), (20_000.0, 100.0), (100_000.0, 10_000.0), (4000.0, 1e6)]
+
+
+@pytest.mark.parametrize(("mean", "size"), LARGE)
+def test_large_counts_score_as_if_summed_one_by_one(mean, size):
+    law, counts = stats.nbinom(size, size / (size + mean)), np.arange(1_500_000, dtype=float)
+    pmf = law.pmf(counts)
+    cdf, d = np.cumsum(pmf), NegativeBinomial(np.full(1, mean), np.full(1, size))
+    for y in (0.0, mean // 3, mean, 4 * mean, 1e6):
+        gap, score = (cdf - (y <= counts)) ** 2, d.crps(np.full(1, y))
+        np.testing.assert_allclose(score["count"], gap.sum(), rtol=1e-7)
+        np.testing.assert_allclose(score["log1p"], gap @ np.log((counts + 2) / (counts + 1)), rtol=1e-7)
+    np.testing.assert_allclose(d.expected_log1p(), pmf @ np.log1p(counts), rtol=1e-7)
+    for p in (0.001, 0.05, 0.5, 0.95, 0.999):
+        assert d.quantile(p) == law.ppf(p)
+
+
+def test_the_work_for_a_count_does_not_grow_with_its_level(monkeypatch):
+    """Entries that are looked at, not seconds: trade in dollars must not take longer than visits."""
+    looked_at = []
+    cdf, log_probability = NegativeBinomial.cdf, NegativeBinomial.log_probability
+    monkeypatch.setattr(NegativeBinomial, "cdf", lambda d, y, **k: looked_at.append(np.size(y)) or cdf(d, y, **k))
+    monkeypatch.setattr(
+        NegativeBinomial, "log_probability", lambda d, y: looked_at.append(np.size(y)) or log_probability(d, y)
+    )
+    work = {}
+    for level in (1e4, 1e9, 9e15):
+        d, looked_at[:] = NegativeBinomial(np.full(20, level), np.full(20, 2.0)), []
+        lower, middle, upper = d.quantiles((0.05, 0.5, 0.95))
+        assert (lower < middle).all() and (middle < upper).all()
+        assert np.isfinite(d.crps(np.full(20, 1.7 * level))["log1p"]).all()
+        assert d.expected_log1p() == pytest.approx(np.log(level) - 0.2704, abs=1e-3)
+        work[level] = sum(looked_at)
+    assert max(work.values()) < 2 * work[1e4]

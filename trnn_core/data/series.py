@@ -46,6 +46,9 @@ class Provenance:
             ) from e
 
 
+LARGEST_COUNT = 2**53
+
+
 @dataclass(frozen=True, eq=False)
 class RelationalSeries:
     """A frozen series of relation tensors; labels always travel with the values.
@@ -87,6 +90,13 @@ class RelationalSeries:
             raise TRNNError(
                 f"Observed values must be finite. Got {values[t, i, j, k]} for {actors[i]} to {actors[j]},"
                 f" {actions[k]}, {dates[t]}; mark the cell as not observed or correct it."
+            )
+        if self.source.kind == "count" and values.size and (most := np.nanmax(values, initial=0)) > LARGEST_COUNT:
+            t, i, j, k = np.argwhere(values == most)[0]
+            raise TRNNError(
+                f"A count must be at most {LARGEST_COUNT:,}, beyond which computers no longer count by one. Got"
+                f" {most:g} for {actors[i]} to {actors[j]}, {actions[k]}, {dates[t]}; correct it, or load the series"
+                " as values."
             )
         for array in (values, dates, observed):
             array.flags.writeable = False
