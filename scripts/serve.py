@@ -69,7 +69,7 @@ class Server:
                 "-m",
                 "streamlit",
                 "run",
-                "app.py",
+                "scripts/studio.py",
                 "--server.port",
                 str(self.port),
                 "--server.headless",

@@ -30,7 +30,7 @@ def main() -> int:
         except ValueError as e:
             sys.stderr.write(f"{e}\n")
             return 1
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+        command = [sys.executable, "-m", "streamlit", "run", "scripts/studio.py", "--server.port", str(port)]
         server = subprocess.Popen(command + sys.argv[1:], cwd=ROOT, env=HEAPS | os.environ)
         signal.signal(signal.SIGTERM, lambda *_: server.terminate())
         wait_until_up(server, port)

@@ -145,6 +145,12 @@ def defaults(place: Path, long: bool) -> Tally:
     return defaults_campaign(place)
 
 
+def door(place: Path, long: bool) -> Tally:
+    from tests.load.door import door_campaign
+
+    return door_campaign(place)
+
+
 def proxy(place: Path, long: bool) -> Tally:
     from tests.load.proxy import proxy_campaign
 
@@ -213,6 +219,7 @@ ROWS = {
         Row("names", "Hostile input", "names with `../`, NUL, 300 characters, emoji, `<script>`", names, 6),
         Row("pickle", "Hostile input", "a pickle planted in every file of a run", pickles, 12),
         Row("defaults", "Server", "bind, XSRF, origins, upload limit, telemetry, error details", defaults, 4),
+        Row("door", "Server", "sockets of other origins, files of strangers and of too many, frames", door, 3),
         Row("proxy", "Server", "behind a real nginx, encrypted, under a path prefix", proxy, 3),
         Row("login", "Server", "login with OpenID Connect behind it", login, 4),
         Row("advisories", "Packages", "known holes in pinned versions", advisories, 1),

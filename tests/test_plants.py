@@ -13,7 +13,7 @@ from tests.rows import ROWS, run_row
 
 
 def test_every_row_has_a_planted_defect():
-    assert set(ROWS) == set(DEFECTS) - {"crash"}
+    assert set(ROWS) == set(DEFECTS) - {"crash", "lookups"}
     assert all(DEFECTS[key].words and DEFECTS[key].sign for key in ROWS)
 
 

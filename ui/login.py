@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from trnn_core.errors import TRNNError
+from ui.door import visitors
 from ui.guard import guarded
 from ui.words import escape
 
@@ -39,9 +41,23 @@ def needs_login() -> bool:
 
 
 def gate() -> None:
-    """Stops here unless the visitor is known and welcome."""
-    if not needs_login():
-        return
+    """Stops here unless the visitor is known and welcome; only who passes may hand in files (`ui.door`)."""
+    if needs_login():
+        _ask()
+    visitors.let_in(_session())
+
+
+def _session() -> str:
+    context = get_script_run_ctx()
+    return context.session_id if context else ""
+
+
+def _turn_away() -> None:
+    visitors.turn_away(_session())
+    st.stop()
+
+
+def _ask() -> None:
     if not st.user.is_logged_in:
         st.title("TRNN Studio")
         st.write("Please log in with your account to see data and forecasts.")
@@ -52,14 +68,14 @@ def gate() -> None:
             on_click=guarded(st.login),
             help="Leads to your organisation's login and back.",
         )
-        st.stop()
+        _turn_away()
     email = st.user.get("email")
     if not is_welcome(str(email) if email else None, allowed()):
         st.error(
             f"The account {escape(str(email))} may not use this server; ask whoever runs it.", icon=":material/block:"
         )
         st.button("Log out", on_click=guarded(st.logout), help="To log in with another account.")
-        st.stop()
+        _turn_away()
     with st.sidebar:
         st.caption(escape(str(email or st.user.get("name") or "logged in")))
         st.button("Log out", on_click=guarded(st.logout), help="Ends the session in this browser.")

@@ -7,6 +7,7 @@ from tests.campaign import Tally
 from tests.fuzz.upload import upload_campaign
 from tests.load.client import Session, run_alone
 from tests.load.defaults import defaults_campaign
+from tests.load.door import door_campaign
 from tests.load.growth import come_and_go
 from tests.load.isolation import isolation_campaign
 from tests.load.visitors import MIX
@@ -25,6 +26,10 @@ def test_spoilt_uploads_are_answered_in_words(tmp_path):
 
 def test_the_server_is_safe_as_it_starts(tmp_path):
     assert defaults_campaign(tmp_path, browser=False).failures == []
+
+
+def test_strangers_are_turned_away_at_the_door(tmp_path):
+    assert door_campaign(tmp_path).failures == []
 
 
 def test_a_report_is_kept_once_for_all_and_not_sent_with_every_look(tmp_path):

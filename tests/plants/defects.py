@@ -44,7 +44,7 @@ def write_in_place(module: Any) -> None:
 
 def die_with_the_server(module: Any) -> None:
     """Workers and jobs end when the server that started them is gone."""
-    if sys.argv[0].endswith("app.py"):  # Streamlit puts the script's name there
+    if sys.argv[0].endswith(("app.py", "studio.py")):  # Streamlit puts the script's name there
         os.environ["TRNN_PLANTED_SERVER"] = str(os.getpid())
         return
     server = os.environ.get("TRNN_PLANTED_SERVER")
@@ -184,6 +184,21 @@ def crash(module: Any) -> None:
     module.gate, module.guard = mistake, guarded
 
 
+def tell_lookups(module: Any) -> None:
+    """Say in the server's log when Streamlit asks an address outside who we are."""
+
+    def asked() -> None:
+        sys.stderr.write("looked up outside\n")
+
+    module.get_external_ip = asked
+
+
+def open_door(module: Any) -> None:
+    """Every origin is ours, and memory has no end."""
+    module.is_ours = lambda *_: True
+    module.Visitors.hold = lambda *_: True
+
+
 DEFECTS: dict[str, Defect] = {
     "kill-job": Defect(
         "a checkpoint is written in place instead of beside it",
@@ -226,10 +241,18 @@ DEFECTS: dict[str, Defect] = {
     "defaults": Defect(
         "the server is started without XSRF protection and with error details", "without the token is taken"
     ),
+    "door": Defect(
+        "origins are left to Streamlit, and nothing limits the files of all visitors",
+        "looked up for a stranger|where 30 fit",
+        {"ui.door": open_door, "streamlit.net_util": tell_lookups},
+    ),
     "proxy": Defect("the server does not know its path prefix", "through the proxy"),
     "login": Defect("pages do not ask who is there", "data without a login", {"ui.login": everybody_is_welcome}),
     "advisories": Defect("a version with a known hole is pinned", "urllib3"),
     "licences": Defect("a package under the GPL is pinned", "GPL"),
+    "lookups": Defect(
+        "says when an address outside is asked (a tool of the row `door`)", "", {"streamlit.net_util": tell_lookups}
+    ),
     "crash": Defect("a page with a mistake in it (a tool of the row `defaults`)", "", {"ui.page": crash}),
 }
 
