@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from trnn_core.data.relations import fill_forward, mean_of_last
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import create
 from trnn_core.evaluation.intervals import GRID, GROUPS, LEVEL, activity_groups, pit_bounds, pit_curve
 from trnn_core.evaluation.metrics import CELL_METRICS, METRICS, SET_METRICS, score_cells, score_set
 from trnn_core.models.forecast import Forecast, forecast_each
-from trnn_core.models.panel import Panel, fill_forward
+from trnn_core.models.panel import Panel
 
 _REFERENCE = 4  # periods whose average level an escalation must exceed
 MISSES = 5  # largest misses kept of every origin, step and action
@@ -159,6 +160,4 @@ def _recent_level(series: RelationalSeries) -> np.ndarray:
     """Each cell's average level over the last periods up to t, on the working scale; (T, N, M, K)."""
     values = fill_forward(series.values, series.observed).astype(float)
     level = np.log1p(values) if Panel.of(series).counts else values
-    total = np.cumsum(level, axis=0)
-    total[_REFERENCE:] = total[_REFERENCE:] - total[:-_REFERENCE]
-    return total / np.minimum(np.arange(1, len(level) + 1), _REFERENCE)[:, None, None, None]
+    return mean_of_last(level, _REFERENCE)

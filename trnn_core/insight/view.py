@@ -17,14 +17,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trnn_core.data.designs import parse_slice, warm_up
+from trnn_core.data.designs import LONG_MEMORY, parse_slice, stack_slices, warm_up
+from trnn_core.data.relations import fill_forward
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.insight.curves import LevelCurve
-from trnn_core.insight.slices import LONG_MEMORY, stack_slices
 from trnn_core.models.baselines.base import LevelForecaster
 from trnn_core.models.network import TensorNetwork
-from trnn_core.models.panel import fill_forward
 from trnn_core.training.network_forecaster import network_forecaster
 from trnn_core.training.predictor import MEMORY, Predictor
 from trnn_core.training.prepare import COUNT_LIKELIHOODS, Prepared
@@ -82,7 +81,8 @@ class NetworkView:
         self.dtype = prepared.inputs.dtype
         self.curve = LevelCurve(prepared.transform, self.counts, self.dtype)
         self.length = prepared.data.window + MEMORY * (prepared.data.design == "single-series")
-        slow = any(parse_slice(s).time in LONG_MEMORY for s in prepared.data.slices)
+        self._slices = [parse_slice(s) for s in prepared.data.slices]
+        slow = any(s.time in LONG_MEMORY for s in self._slices)
         self.reach = self.length + warm_up(prepared.data.slices) + MEMORY * slow
         self.forecaster: LevelForecaster = network_forecaster(network, prepared)
         self.look_at(prepared.series)
@@ -193,7 +193,7 @@ class NetworkView:
         return torch.sigmoid(raw) if self.prepared.likelihood == "cross_entropy" else raw
 
     def _inputs(self, z: Tensor, counts: Tensor, seen: Tensor) -> Tensor:
-        return stack_slices(z, counts, seen, self.prepared.data.slices, self.series.source.diagonal)
+        return stack_slices(z, counts, seen, self._slices, diagonal=self.series.source.diagonal, axis=1)
 
     def _to_level(self, point: Tensor) -> Tensor:
         if self.prepared.likelihood == "squared":
