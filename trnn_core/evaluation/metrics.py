@@ -1,62 +1,136 @@
-"""Scores of one forecast step against what came, cell by cell and over cells.
+"""Scores of one forecast step against what was observed: one table of them, entry by entry and over whole sets.
 
-Dimension letters: N sources, M targets, K actions. `scale` names: plain metrics are on the log1p scale, those that
+Dimension letters: N sources, M targets, K actions. `scale` names: plain scores are on the log1p scale, those that
 end in `_count` on the scale of the counts; a value series has one scale, so both are the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
 import numpy as np
 from scipy import stats
 
 from trnn_core.evaluation.intervals import LEVEL, covered, pit_bounds
+from trnn_core.models.distributions import Distribution, Scale
 from trnn_core.models.forecast import Forecast
 
-# averaged over cells
-CELL_METRICS = (
-    "mse",
-    "mae",
-    "crps",
-    "log_score",
-    "coverage90",
-    "width90",
-    "mse_count",
-    "mae_count",
-    "crps_count",
-)
-# of all cells at once
-SET_METRICS = ("auc", "precision20", "actual_mean", "actual_square")
-METRICS = CELL_METRICS + SET_METRICS
 TOP = 20
-SMALLER_IS_BETTER = {"mse", "mae", "crps", "log_score", "mse_count", "mae_count", "crps_count"}
 
 
-def score_cells(forecast: Forecast, step: int, came: np.ndarray) -> dict[str, np.ndarray]:
-    """The cell metrics of one step ahead (counted from 1) for the values that came, each (N, M, K).
+@dataclass(frozen=True)
+class Outcome:
+    """One step of a forecast beside what was observed: arrays (N, M, K).
+
+    reference  each entry's recent average level, which an escalation must exceed
+    """
+
+    point: np.ndarray
+    distribution: Distribution
+    observed: np.ndarray
+    reference: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, forecast: Forecast, step: int, observed: np.ndarray, reference: np.ndarray | None = None) -> Outcome:
+        """Of one step ahead, counted from 1."""
+        return cls(forecast.point[step - 1], forecast.distribution[step - 1], observed, reference)
+
+    @cached_property
+    def level(self) -> np.ndarray:
+        """What was observed, on the working scale."""
+        return np.log1p(self.observed) if self.distribution.discrete else self.observed
+
+    @cached_property
+    def crps(self) -> dict[Scale, np.ndarray]:
+        return self.distribution.crps(self.observed)
+
+    @cached_property
+    def quantiles(self) -> np.ndarray:
+        """Lower bound, median and upper bound, (3, N, M, K)."""
+        return self.distribution.quantiles(((1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2))
+
+    @cached_property
+    def event_probability(self) -> np.ndarray:
+        return 1 - self.distribution.cdf(np.zeros(()))
+
+
+class Score(NamedTuple):
+    """How one score is computed and called.
+
+    compute  outcome -> (N, M, K), averaged over entries; of a set: (outcome, chosen entries) -> one number
+    words    in a sentence; a score with words is a loss (smaller is better) that pages offer to compare by
+    printed  heading in a terminal; none given is not printed
+    of_set   whether it is a score of all entries at once
+    """
+
+    compute: Callable[..., Any]
+    words: str = ""
+    printed: str = ""
+    of_set: bool = False
+
+
+# A new score is one line here, with its function in this file or one of its own.
+SCORES: dict[str, Score] = {
+    "mse": Score(lambda o: (o.point - o.level) ** 2, "squared error", "MSE"),
+    "mae": Score(lambda o: np.abs(o.point - o.level), "absolute error", "MAE"),
+    "crps": Score(lambda o: o.crps["log1p"], "CRPS", "CRPS"),
+    "log_score": Score(lambda o: -o.distribution.log_probability(o.observed), printed="log score"),
+    "coverage90": Score(lambda o: covered(*pit_bounds(o.distribution, o.observed), LEVEL), printed="cover90"),
+    "width90": Score(lambda o: o.quantiles[2] - o.quantiles[0], printed="width90"),
+    "mse_count": Score(lambda o: (o.distribution.mean - o.observed) ** 2, "squared error of counts"),
+    "mae_count": Score(lambda o: np.abs(o.quantiles[1] - o.observed), "absolute error of counts"),
+    "crps_count": Score(lambda o: o.crps["count"], "CRPS of counts"),
+    "auc": Score(lambda o, use: auc(o.event_probability[use], o.observed[use] > 0), printed="AUC", of_set=True),
+    "precision20": Score(lambda o, use: _escalations(o, use), printed="top20", of_set=True),
+    "actual_mean": Score(lambda o, use: _mean(o.level[use]), of_set=True),
+    "actual_square": Score(lambda o, use: _mean(o.level[use] ** 2), of_set=True),
+}
+FIRST_SCORES = tuple(SCORES)  # what backtests were stored with before they named their scores
+
+
+def score_names(of_set: bool | None = None) -> tuple[str, ...]:
+    """Those of entries, those of sets, or all: entries first."""
+    if of_set is None:
+        return (*score_names(False), *score_names(True))
+    return tuple(name for name, score in SCORES.items() if score.of_set == of_set)
+
+
+def score_words() -> dict[str, str]:
+    """The losses that models are compared by, in words."""
+    return {name: score.words for name, score in SCORES.items() if score.words}
+
+
+def score_entries(outcome: Outcome) -> dict[str, np.ndarray]:
+    """The scores of single entries, each (N, M, K).
 
     `mse` and `mae` judge the point forecast; `mse_count` the expected count and `mae_count` the median;
-    `log_score` is -log P(what came); `coverage90` the chance that the randomised 90 % interval holds what came.
+    `log_score` is -log P(what was observed); `coverage90` the chance that the randomised 90 % interval holds it.
     """
-    distribution, point = forecast.distribution[step - 1], forecast.point[step - 1]
-    actual = np.log1p(came) if distribution.discrete else came
-    crps = distribution.crps(came)
-    lower, median, upper = distribution.quantiles(((1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2))
-    below, upto = pit_bounds(distribution, came)
-    return {
-        "mse": (point - actual) ** 2,
-        "mae": np.abs(point - actual),
-        "crps": crps["log1p"],
-        "log_score": -distribution.log_probability(came),
-        "coverage90": covered(below, upto, LEVEL),
-        "width90": upper - lower,
-        "mse_count": (distribution.mean - came) ** 2,
-        "mae_count": np.abs(median - came),
-        "crps_count": crps["count"],
-    }
+    return {name: SCORES[name].compute(outcome) for name in score_names(False)}
+
+
+def score_set(outcome: Outcome, use: np.ndarray) -> dict[str, list[float]]:
+    """The scores of whole sets: one number per action and one for all; `use` (N, M, K) marks what counts.
+
+    auc          any event in the period, ranked by the forecast's probability of one
+    precision20  escalations: a level above the entry's reference; the 20 entries whose expected level rises furthest
+                 above it are looked at
+    """
+    out: dict[str, list[float]] = {name: [] for name in score_names(True)}
+    for k in [*range(use.shape[-1]), None]:
+        entries = use.copy()
+        if k is not None:
+            entries[..., np.arange(use.shape[-1]) != k] = False
+        for name, found in out.items():
+            found.append(float(SCORES[name].compute(outcome, entries)))
+    return out
 
 
 def auc(score: np.ndarray, event: np.ndarray) -> float:
-    """The chance that a cell with an event was ranked above one without; NaN when all or none had one.
+    """The chance that an entry with an event was ranked above one without; NaN when all or none had one.
 
     >>> auc(np.array([0.9, 0.4, 0.4, 0.1]), np.array([True, True, False, False]))
     0.875
@@ -69,7 +143,7 @@ def auc(score: np.ndarray, event: np.ndarray) -> float:
 
 
 def top_precision(predicted_rise: np.ndarray, rose: np.ndarray, top: int = TOP) -> float:
-    """Of the `top` cells with the largest predicted rise, the share that rose; ties go to the earlier cell.
+    """Of the `top` entries with the largest predicted rise, the share that rose; ties go to the earlier one.
 
     >>> top_precision(np.array([0.3, 0.1, 0.2]), np.array([True, True, False]), top=2)
     0.5
@@ -80,26 +154,11 @@ def top_precision(predicted_rise: np.ndarray, rose: np.ndarray, top: int = TOP) 
     return float(rose[chosen].mean())
 
 
-def score_set(
-    forecast: Forecast, step: int, came: np.ndarray, reference: np.ndarray, use: np.ndarray
-) -> dict[str, list[float]]:
-    """The metrics of whole sets of cells: one number per action and one for all; `use` (N, M, K) marks what counts.
+def _escalations(o: Outcome, use: np.ndarray) -> float:
+    assert o.reference is not None
+    rise, rose = o.point - o.reference, o.level > o.reference + 1e-9
+    return top_precision(rise[use], rose[use])
 
-    auc          any event in the period, ranked by the forecast's probability of one
-    precision20  escalations: a level above the cell's `reference` (its recent average, working scale); the 20 cells
-                 whose expected level rises furthest above it are looked at
-    """
-    distribution = forecast.distribution[step - 1]
-    actual = np.log1p(came) if distribution.discrete else came
-    chance = 1 - distribution.cdf(np.zeros(()))
-    rise = forecast.point[step - 1] - reference
-    out: dict[str, list[float]] = {name: [] for name in SET_METRICS}
-    for k in [*range(use.shape[-1]), None]:
-        cells = use.copy()
-        if k is not None:
-            cells[..., np.arange(use.shape[-1]) != k] = False
-        out["auc"].append(auc(chance[cells], came[cells] > 0))
-        out["precision20"].append(top_precision(rise[cells], (actual > reference + 1e-9)[cells]))
-        out["actual_mean"].append(float(actual[cells].mean()) if cells.any() else float("nan"))
-        out["actual_square"].append(float((actual[cells] ** 2).mean()) if cells.any() else float("nan"))
-    return out
+
+def _mean(x: np.ndarray) -> float:
+    return float(x.mean()) if x.size else float("nan")

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from trnn_core.models.dyad_network import N_OUTPUTS, DyadNetwork, corrections, negative_log_likelihood
+from trnn_core.models.gradients import adam_step, clip, gradients_of
 
 _SQUARED_WEIGHT = 2.5  # of the squared error of the level beside the likelihood
 _RISE = 0.2  # share of the steps in which the learning rate rises
@@ -26,6 +27,7 @@ _EVALUATED = 8192  # rows forecast at once
 _LARGEST_PASS = 2_000_000  # cells; a pass over more ends here, or time would grow with the square of the actors
 _KINDS = ("exp_avg", "exp_avg_sq", "step")
 _MOMENTA = (0.85, 0.95)  # of AdamW's first moment, low while the learning rate is high
+_SECOND = 0.999  # of its second
 
 
 @dataclass(frozen=True)
@@ -135,39 +137,16 @@ class Member:
             self.random = torch.random.get_rng_state()
         self.network.zero_grad()
         loss.backward()
-        gradients, longest = self._gradients(), self.schedule.plan.clip_norm
-        norm = float(torch.stack(torch._foreach_norm(gradients)).square().sum().sqrt())
-        if longest is not None and longest < norm < math.inf:
-            torch._foreach_mul_(gradients, longest / norm)
+        norm = clip(gradients_of(self.parameters.values()), self.schedule.plan.clip_norm)
         return float(loss.detach()), norm
 
-    def _gradients(self) -> list[Tensor]:
-        """Gradients laid out in memory as their parameters are: the fused kernel reads both by position alone."""
-        for weight in self.parameters.values():
-            if weight.grad is not None and weight.grad.stride() != weight.stride():
-                weight.grad = torch.empty_like(weight).copy_(weight.grad)
-        return [weight.grad for weight in self.parameters.values()]  # type: ignore[misc]
-
-    @torch.no_grad()
     def update(self) -> float:
         """Take the step the gradient asks for; the learning rate it was taken with."""
         lr, momentum = self.schedule.rate(self.step)
         first, second, steps = (list(self.moments[kind].values()) for kind in _KINDS)
-        torch._foreach_add_(steps, 1)
-        torch._fused_adamw_(
-            list(self.parameters.values()),
-            self._gradients(),
-            first,
-            second,
-            [],
-            steps,
-            lr=lr,
-            beta1=momentum,
-            beta2=0.999,
-            weight_decay=self.schedule.plan.weight_decay,
-            eps=1e-8,
-            amsgrad=False,
-            maximize=False,
+        decay = self.schedule.plan.weight_decay
+        adam_step(
+            list(self.parameters.values()), (first, second, steps), lr, (momentum, _SECOND), decay, decoupled=True
         )
         self.step += 1
         return lr

@@ -1,8 +1,4 @@
-"""Optimisers on torch's own fused and foreach kernels, and learning-rate schedules; all state can be saved as arrays.
-
-`torch.optim` itself is left aside: making its first object loads 800 modules of the compiler, which takes as long as
-loading torch (measured) and would be paid by every job. A test holds each optimiser to its namesake there.
-"""
+"""Optimisers by torch's own functions, and learning-rate schedules; all state can be saved as arrays."""
 
 from __future__ import annotations
 
@@ -12,11 +8,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import torch
 from torch import Tensor
+from torch.optim.sgd import sgd
 
+from trnn_core.models.gradients import EPSILON, adam_step, clip, gradients_of
 from trnn_core.training.checkpoints import Arrays
 from trnn_core.training.config import TrainConfig
 
-BETAS, EPSILON, SMOOTHING = (0.9, 0.999), 1e-8, 0.99  # as torch.optim
+BETAS, SMOOTHING = (0.9, 0.999), 0.99  # as torch.optim
 RISE = 0.2  # share of the epochs in which a one-cycle schedule rises
 
 
@@ -38,15 +36,9 @@ class Optimiser:
         for weight in self.parameters.values():
             weight.grad = None
 
-    @torch.no_grad()
     def clip(self) -> float:
         """The norm of the whole gradient, which is then shortened to the longest allowed."""
-        gradients = self._gradients(self._learning())
-        norm = torch.stack(torch._foreach_norm(gradients)).square().sum().sqrt().item()
-        longest = self.config.clip_norm
-        if longest is not None and norm > longest and math.isfinite(norm):
-            torch._foreach_mul_(gradients, longest / norm)
-        return norm
+        return clip(gradients_of(self._weights(self._learning())), self.config.clip_norm)
 
     @torch.no_grad()
     def step(self, lr: float) -> None:
@@ -55,15 +47,8 @@ class Optimiser:
     def _learning(self) -> list[str]:
         return [name for name, weight in self.parameters.items() if weight.grad is not None]
 
-    def _gradients(self, names: list[str]) -> list[Tensor]:
-        """Gradients laid out in memory as their parameters are: the fused kernels read both by position alone."""
-        found = []
-        for name in names:
-            weight = self.parameters[name]
-            if weight.grad.stride() != weight.stride():  # type: ignore[union-attr]
-                weight.grad = torch.empty_like(weight).copy_(weight.grad)  # type: ignore[arg-type]
-            found.append(weight.grad)
-        return found  # type: ignore[return-value]
+    def _weights(self, names: list[str]) -> list[Tensor]:
+        return [self.parameters[name] for name in names]
 
     def _moment(self, kind: str, names: list[str]) -> list[Tensor]:
         kept = self.moments.setdefault(kind, {})
@@ -74,55 +59,40 @@ class Optimiser:
         return [kept[name] for name in names]
 
     def _adam(self, names: list[str], lr: float) -> None:
-        kernel = torch._fused_adam_ if self.config.optimiser == "adam" else torch._fused_adamw_
-        steps = self._moment("step", names)
-        torch._foreach_add_(steps, 1)
-        kernel(
-            [self.parameters[name] for name in names],
-            self._gradients(names),
-            self._moment("exp_avg", names),
-            self._moment("exp_avg_sq", names),
-            [],
-            steps,
-            lr=lr,
-            beta1=BETAS[0],
-            beta2=BETAS[1],
+        first, second, steps = (self._moment(kind, names) for kind in ("exp_avg", "exp_avg_sq", "step"))
+        decoupled = self.config.optimiser == "adamw"
+        adam_step(
+            self._weights(names), (first, second, steps), lr, BETAS, self.config.weight_decay, decoupled=decoupled
+        )
+
+    def _sgd(self, names: list[str], lr: float) -> None:
+        weights, momentum = self._weights(names), self.config.momentum
+        sgd(
+            weights,
+            gradients_of(weights),
+            [*self._moment("momentum", names)] if momentum else [None] * len(names),
+            foreach=True,
             weight_decay=self.config.weight_decay,
-            eps=EPSILON,
-            amsgrad=False,
+            momentum=momentum,
+            lr=lr,
+            dampening=0.0,
+            nesterov=False,
             maximize=False,
         )
 
-    def _decayed(self, names: list[str]) -> tuple[list[Tensor], list[Tensor]]:
-        weights: list[Tensor] = [self.parameters[name] for name in names]
-        gradients = self._gradients(names)
-        if self.config.weight_decay:
-            gradients = list(torch._foreach_add(gradients, weights, alpha=self.config.weight_decay))
-        return weights, gradients
-
-    def _sgd(self, names: list[str], lr: float) -> None:
-        weights, gradients = self._decayed(names)
-        if self.config.momentum:
-            buffers = self._moment("momentum", names)
-            torch._foreach_mul_(buffers, self.config.momentum)
-            torch._foreach_add_(buffers, gradients)
-            gradients = buffers
-        torch._foreach_add_(weights, gradients, alpha=-lr)
-
     def _rmsprop(self, names: list[str], lr: float) -> None:
-        weights, gradients = self._decayed(names)
-        squares = self._moment("square_avg", names)
-        torch._foreach_mul_(squares, SMOOTHING)
-        torch._foreach_addcmul_(squares, gradients, gradients, value=1 - SMOOTHING)
-        scale = torch._foreach_sqrt(squares)
-        torch._foreach_add_(scale, EPSILON)
-        step = list(torch._foreach_div(gradients, scale))
-        if self.config.momentum:
-            buffers = self._moment("momentum", names)
-            torch._foreach_mul_(buffers, self.config.momentum)
-            torch._foreach_add_(buffers, step)
-            step = buffers
-        torch._foreach_add_(weights, step, alpha=-lr)
+        """By hand: torch divides and steps in one operation, which rounds otherwise, and a run that was saved could
+        not go on bit by bit."""
+        weights, squares = self._weights(names), self._moment("square_avg", names)
+        buffers = self._moment("momentum", names) if self.config.momentum else []
+        for i, (weight, gradient) in enumerate(zip(weights, gradients_of(weights), strict=True)):
+            if self.config.weight_decay:
+                gradient = gradient.add(weight, alpha=self.config.weight_decay)
+            squares[i].mul_(SMOOTHING).addcmul_(gradient, gradient, value=1 - SMOOTHING)
+            step = gradient / (squares[i].sqrt() + EPSILON)
+            if buffers:
+                step = buffers[i].mul_(self.config.momentum).add_(step)
+            weight.add_(step, alpha=-lr)
 
     def arrays(self) -> Arrays:
         """Moments and step counts, copied."""
