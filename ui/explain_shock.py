@@ -6,16 +6,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from trnn_core.charts.explanations import responses
 from trnn_core.charts.heatmap import heatmap
-from trnn_core.charts.insight import responses
 from trnn_core.charts.lines import unit_of
+from trnn_core.charts.look import Measure
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import Impulse, unpack
 from trnn_core.insight.words import say_impulse
 from trnn_core.runs.run import Run
 from trnn_core.words import percent
 from ui.explain import ask, download_table, pick_cell, same_country
-from ui.page import is_dark, show
+from ui.page import look, show
 from ui.store import order
 from ui.words import escape
 
@@ -51,16 +52,13 @@ def shock_tab(run: Run, series: RelationalSeries) -> None:
     bands = [tuple(part[:, i, j, k] for part in (found.mean, found.lower, found.upper)) for i, j, k in cells]
     left, right = st.columns([2, 3], gap="medium")
     with left:
+        pushed = f"a push of {size:+g} to {names[0]}"
         figure = responses(
             names,
             bands,
-            "What answers most",
+            look("What answers most", simulated=series.source.simulated, subtitle=pushed, height=600),
             unit=unit_of(series),
             period=series.period,
-            subtitle=f"a push of {size:+g} to {names[0]}",
-            simulated=series.source.simulated,
-            dark=is_dark(),
-            height=600,
         )
         show(figure, "impulse", "Answers of the strongest relations over the following weeks", file="impulse")
         st.caption(escape(say_impulse(found, series.actors, series.actions, series.period)))
@@ -87,13 +85,13 @@ def spread_map(found: Impulse, series: RelationalSeries) -> None:
     figure = heatmap(
         matrix,
         series.actors,
-        f"Where it has spread after {step + 1} {series.period}{'s' if step else ''}",
-        kind="change",
-        unit=unit_of(series),
+        look(
+            f"Where it has spread after {step + 1} {series.period}{'s' if step else ''}",
+            simulated=series.source.simulated,
+            subtitle="all acts together · the colours leave out the pushed relation",
+        ),
+        measure=Measure("change", unit_of(series)),
         order=order(series, "similarity"),
-        simulated=series.source.simulated,
-        subtitle="all acts together · the colours leave out the pushed relation",
-        dark=is_dark(),
         largest=max(float(shown.max()), 1e-9),
     )
     show(figure, "impulse-map", "Matrix of answers to the push", file="impulse-matrix")

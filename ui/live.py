@@ -6,7 +6,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from trnn_core.charts.live import LINE_NAMES, can_be_log, loss_rows, loss_spec, norm_rows, norm_spec
+from trnn_core.charts.live_loss import LINE_NAMES, can_be_log, loss_rows, loss_spec, norm_rows, norm_spec
 from trnn_core.errors import TRNNError
 from trnn_core.runs import jobs, layout
 from trnn_core.runs.run import Run, Status

@@ -13,7 +13,9 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from trnn_core.charts.network import network, strongest
+from trnn_core.charts.edges import strongest
+from trnn_core.charts.look import Measure
+from trnn_core.charts.node_link import network
 from trnn_core.errors import TRNNError
 from trnn_core.export.blocks import Progress, silent
 from trnn_core.export.citation import one_line
@@ -68,11 +70,9 @@ def _views(material: Material, action: int, last: int) -> list[object]:
             matrix,
             material.forecast.actors,
             material.positions,
-            "network",
+            material.look("network", height=HEIGHT),
+            measure=Measure(unit=material.unit),
             edges=edges,
-            unit=material.unit,
-            simulated=material.simulated,
-            height=HEIGHT,
         )
         figure.update_layout(title=None, height=None, margin={"t": 30, "b": 10, "l": 10, "r": 10})
         _enlarge(figure)
