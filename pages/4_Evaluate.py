@@ -9,7 +9,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import describe
 from trnn_core.evaluation.results import BacktestResult
 from ui import evaluate_views as views
-from ui.demo import prepare_demo
+from ui.demo_run import prepare_demo
 from ui.evaluate import Subject, pick_result, pick_subject
 from ui.evaluate_details import calibration, misses, where
 from ui.evaluate_files import downloads
@@ -17,7 +17,7 @@ from ui.evaluate_live import live_backtests
 from ui.evaluate_start import first_backtest, new_backtest
 from ui.links import segments
 from ui.page import ADD, empty, page, simulated_badge
-from ui.words import about_series, escape
+from ui.phrases import about_series, escape
 
 VIEWS = {
     "Leaderboard": views.leaderboard,

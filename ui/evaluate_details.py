@@ -12,11 +12,11 @@ from trnn_core.evaluation import views
 from trnn_core.evaluation.intervals import GROUPS
 from trnn_core.evaluation.results import BacktestResult
 from trnn_core.words import percent
-from ui.columns import RELATION, number, share
 from ui.evaluate_views import HELD, PIT_GAP, Choice, labels, picture_of, subtitle
 from ui.links import segments
 from ui.page import show
-from ui.words import escape
+from ui.phrases import escape
+from ui.table_columns import RELATION, number, share
 
 
 def where(result: BacktestResult, choice: Choice) -> None:

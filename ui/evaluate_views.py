@@ -10,13 +10,13 @@ import streamlit as st
 from trnn_core.charts import accuracy as charts
 from trnn_core.charts.look import Look
 from trnn_core.evaluation import views
+from trnn_core.evaluation.findings import METRIC_WORDS, headline, p_text, speaker
 from trnn_core.evaluation.results import ALL, BacktestResult
-from trnn_core.evaluation.words import METRIC_WORDS, headline, p_text, speaker
 from trnn_core.words import percent
-from ui.columns import number, share, text
 from ui.links import linked, select
 from ui.page import look, show
-from ui.words import escape, sentence
+from ui.phrases import escape, sentence
+from ui.table_columns import number, share, text
 
 SCORE_HELP = (
     "Squared and absolute error judge the expected figure on the log(1 + count) scale, so that busy pairs do not drown"

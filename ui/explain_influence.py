@@ -16,16 +16,16 @@ from trnn_core.charts.node_link import network
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import PARTS, Influence, InfluenceSet
 from trnn_core.insight.library import stored_influence, weights_of
-from trnn_core.insight.words import say_check, say_tie, ties
+from trnn_core.insight.sentences import say_check, say_tie, ties
 from trnn_core.runs import layout
 from trnn_core.runs.run import ENDED, Run
 from trnn_core.runs.tasks import Task, find_task, list_tasks
-from ui.columns import number
 from ui.explain import ask, begin, download_table
 from ui.guard import guard, guarded
 from ui.page import look, show
+from ui.phrases import duration, escape
 from ui.store import order, positions, run_store
-from ui.words import duration, escape
+from ui.table_columns import number
 
 PART_WORDS = {"sender": "Sending", "receiver": "Receiving", "action": "Actions"}
 TITLES = {

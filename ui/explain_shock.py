@@ -12,13 +12,13 @@ from trnn_core.charts.lines import unit_of
 from trnn_core.charts.look import Measure
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import Impulse, unpack
-from trnn_core.insight.words import say_impulse
+from trnn_core.insight.sentences import say_impulse
 from trnn_core.runs.run import Run
 from trnn_core.words import percent
 from ui.explain import ask, download_table, pick_cell, same_country
 from ui.page import look, show
+from ui.phrases import escape
 from ui.store import order
-from ui.words import escape
 
 HORIZON = 8
 SHOWN = 6  # relations drawn

@@ -9,13 +9,13 @@ import streamlit as st
 from trnn_core.charts.explanations import surprise_over_time
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import THRESHOLD, Unusual, unpack
-from trnn_core.insight.words import moved, say_unusual
+from trnn_core.insight.sentences import moved, say_unusual
 from trnn_core.runs.run import Run
-from ui.columns import RELATION, number
 from ui.explain import ask, download_table
 from ui.page import look, show
+from ui.phrases import escape
 from ui.pickers import linked
-from ui.words import escape
+from ui.table_columns import RELATION, number
 
 
 def weeks_tab(run: Run, series: RelationalSeries) -> None:

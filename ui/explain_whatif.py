@@ -12,10 +12,10 @@ from trnn_core.insight.library import Scenario, save_scenario
 from trnn_core.insight.shocks import ALL, HOW, Shock, changes_of, check_shock, plant
 from trnn_core.runs.run import Run
 from ui.explain import ask, begin, busiest, same_country
+from ui.phrases import escape
 from ui.pickers import linked
 from ui.scenario_pictures import told
 from ui.scenario_shelf import shelf
-from ui.words import escape
 
 HORIZON = 8
 HOW_WORDS = {"+": "more", "-": "fewer", "=": "set to", "x": "times"}

@@ -17,7 +17,7 @@ from trnn_core.charts.map import map_frame
 from trnn_core.charts.node_link import Scene, network
 from trnn_core.charts.order import LAYOUTS, ORDERS, Layout, Order
 from trnn_core.data import transforms
-from trnn_core.data.report import summary
+from trnn_core.data.import_report import summary
 from trnn_core.data.series import RelationalSeries
 from trnn_core.export.graphs import to_graph, to_graphml
 from trnn_core.export.summaries import busiest_pairs, most_active, shares
@@ -29,9 +29,9 @@ from ui.forecast_options import LAYOUT_WORDS, ORDER_WORDS
 from ui.guard import guard
 from ui.links import begin_with, judge, segments, select
 from ui.page import look, show
+from ui.phrases import escape
 from ui.pickers import pick_action
 from ui.store import order, positions
-from ui.words import escape
 
 PLAY_SECONDS = 1.2
 SAMPLED = 8_000_000  # cells whose distribution is drawn

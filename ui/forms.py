@@ -14,8 +14,8 @@ from pydantic.fields import FieldInfo
 
 from trnn_core.data import designs, transforms
 from ui.links import is_number, judge
+from ui.phrases import sentence
 from ui.setting_words import HELP, LABELS, WORDS
-from ui.words import sentence
 
 LARGEST = 2**53  # what a browser can count exactly
 

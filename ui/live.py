@@ -13,8 +13,8 @@ from trnn_core.runs.run import Run, Status
 from trnn_core.training.events import Request
 from ui.guard import guard, guarded
 from ui.page import is_dark
+from ui.phrases import STATE_ICONS, duration, escape
 from ui.store import run_store
-from ui.words import STATE_ICONS, duration, escape
 
 REFRESH_SECONDS = 1.0
 STATE_WORDS = {

@@ -12,7 +12,7 @@ import streamlit as st
 
 from trnn_core.errors import TRNNError
 from ui.guard import guarded
-from ui.words import escape
+from ui.phrases import escape
 
 
 def is_welcome(email: str | None, allow: Iterable[str]) -> bool:

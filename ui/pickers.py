@@ -9,7 +9,7 @@ import streamlit as st
 from trnn_core.runs.run import Run
 from trnn_core.words import percent
 from ui.links import linked, segments
-from ui.words import Scores
+from ui.phrases import Scores
 
 NEXT, HELD = "next", "run_in_hand"
 ACTION_HELP = (

@@ -7,7 +7,7 @@ import streamlit as st
 
 from trnn_core.errors import TRNNError
 from trnn_core.runs.run import Run
-from ui.words import duration, progress, scores_of
+from ui.phrases import duration, progress, scores_of
 
 
 def prefix() -> str:

@@ -15,13 +15,13 @@ from trnn_core.charts.look import Look, Measure
 from trnn_core.charts.node_link import network
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import Outcome
+from trnn_core.insight.sentences import effects, say_effect
 from trnn_core.insight.shocks import ALL, Shock
-from trnn_core.insight.words import effects, say_effect
-from ui.columns import RELATION, SIGNED, number
 from ui.explain import download_table
 from ui.page import look, show
+from ui.phrases import escape
 from ui.store import positions
-from ui.words import escape
+from ui.table_columns import RELATION, SIGNED, number
 
 COLUMNS = {
     "date": None,

@@ -10,13 +10,13 @@ from trnn_core.charts.lines import unit_of
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import Outcome
 from trnn_core.insight.library import Scenario, delete_scenario, list_scenarios
-from trnn_core.insight.words import apart, say_effect
+from trnn_core.insight.sentences import apart, say_effect
 from trnn_core.runs.run import Run
-from ui.columns import RELATION, SIGNED, number
 from ui.explain import download_table
 from ui.page import look, show
+from ui.phrases import escape
 from ui.scenario_pictures import arrows, thickest
-from ui.words import escape
+from ui.table_columns import RELATION, SIGNED, number
 
 
 def shelf(run: Run, series: RelationalSeries, open_scenario: Callable[[Scenario], None]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from trnn_core.charts.trials import setting_importance, setting_name, trial_history
+from trnn_core.charts.search_trials import setting_importance, setting_name, trial_history
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
@@ -20,11 +20,11 @@ from trnn_core.training.config import Recipe
 from trnn_core.training.recipes import read_recipe
 from trnn_core.training.search import TuneConfig, default_space, parse_space
 from trnn_core.words import percent
-from ui.executors import checked, pick_cluster, pick_workers
+from ui.executor_choice import checked, pick_cluster, pick_workers
 from ui.guard import guard, guarded
 from ui.page import look, show
+from ui.phrases import duration, escape
 from ui.store import run_store
-from ui.words import duration, escape
 
 REFRESH_SECONDS = 2.0
 NAMED = "%Y%m%d-%H%M%S"

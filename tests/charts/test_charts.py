@@ -37,8 +37,8 @@ from trnn_core.charts.look import Look, Measure
 from trnn_core.charts.name_sides import name_sides
 from trnn_core.charts.node_link import network
 from trnn_core.charts.order import LAYOUTS, ORDERS, order_actors, place_actors, ties
+from trnn_core.charts.search_trials import setting_importance, trial_history
 from trnn_core.charts.theme import DARK, LIGHT, colour_at
-from trnn_core.charts.trials import setting_importance, trial_history
 from trnn_core.errors import TRNNError
 
 HISTORY = pd.DataFrame({"epoch": [1, 2, 3], "train_loss": [0.9, 0.5, 0.4], "val_loss": [0.8, 0.6, 0.7]})

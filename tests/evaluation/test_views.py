@@ -9,13 +9,13 @@ from trnn_core.charts import accuracy as charts
 from trnn_core.charts.look import Look
 from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.evaluation import views
-from trnn_core.evaluation.backtest import backtest
+from trnn_core.evaluation.findings import headline, p_text, p_value, speaker
 from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, label, names
 from trnn_core.evaluation.intervals import GROUPS
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import ALL
-from trnn_core.evaluation.words import headline, p_text, p_value, speaker
-from trnn_core.export.backtests import backtest_workbook, board_csv_table, board_latex, facts, report_blocks
+from trnn_core.evaluation.rolling_origins import backtest
+from trnn_core.export.backtest_report import backtest_workbook, board_csv_table, board_latex, facts, report_blocks
 from trnn_core.export.blocks import Chart, Table, Text
 
 HOSTILE = ("=cmd|x", "<b>B</b>", 'C, "D"', "É & F", "G_%")

@@ -20,8 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from trnn_core.insight.impulse import impulse_response, typical_size
-    from trnn_core.insight.words import NOT_CAUSE, say_impulse
+    from trnn_core.insight.responses import impulse_response, typical_size
+    from trnn_core.insight.sentences import NOT_CAUSE, say_impulse
 
     _, found, view = open_run(args)
     cell, series = cell_of(args, view), view.series

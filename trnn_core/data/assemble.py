@@ -10,9 +10,9 @@ import numpy as np
 
 from trnn_core.data.aggregate import Aggregator, Cells, Example
 from trnn_core.data.countries import Resolution, resolve_many
+from trnn_core.data.import_report import coverage, example_json
 from trnn_core.data.options import ImportOptions
 from trnn_core.data.periods import period_index, period_start
-from trnn_core.data.report import coverage, example_json
 from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.errors import TRNNError
 

@@ -12,7 +12,7 @@ from trnn_core.charts.bars import ranking
 from trnn_core.charts.look import finish
 from trnn_core.charts.theme import LIGHT, plain
 from trnn_core.evaluation.forecasters import label
-from trnn_core.export.backtests import report_blocks
+from trnn_core.export.backtest_report import report_blocks
 from trnn_core.export.blocks import Block, Bullets, Chart, Table, Text
 from trnn_core.export.material import Backtest, Material
 from trnn_core.export.pictures import influence_chart

@@ -19,11 +19,11 @@ from trnn_core.charts.node_link import network
 from trnn_core.errors import TRNNError
 from trnn_core.export.blocks import Progress, silent
 from trnn_core.export.citation import one_line
+from trnn_core.export.graph_files import weeks_of
+from trnn_core.export.html_report import compile_template, content_policy, heading, read_template
 from trnn_core.export.images import script_json
 from trnn_core.export.material import Material
-from trnn_core.export.networks import weeks_of
 from trnn_core.export.pictures import EDGES
-from trnn_core.export.report import compile_template, content_policy, heading, read_template
 
 LAST = 12  # observed periods shown before the expected ones
 LABEL, HEIGHT, LINES = 21, 860, 1.6  # pixels, pixels, times as strong as on a page

@@ -17,7 +17,7 @@ from torch import Tensor
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.insight.dyad_cell import CellModel
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.panel import Panel, fill_forward
 from trnn_core.models.recommended import Recommended
 

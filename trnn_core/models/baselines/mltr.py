@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special, stats
 
-from trnn_core.models.baselines.base import _WARM_UP, LevelForecaster
+from trnn_core.models.baselines.level_forecaster import _WARM_UP, LevelForecaster
 from trnn_core.models.baselines.multilinear import Additive, Multilinear, fit_additive, fit_multilinear
 from trnn_core.models.panel import Panel
 

@@ -9,10 +9,10 @@ import pandas as pd
 from trnn_core import __version__
 from trnn_core.charts.accuracy import coverage_by_group, errors_by_model, errors_over_time, pit_histogram
 from trnn_core.charts.look import Look
+from trnn_core.evaluation.findings import METRIC_WORDS, headline, speaker
 from trnn_core.evaluation.intervals import GROUPS
 from trnn_core.evaluation.results import ALL, BacktestResult
 from trnn_core.evaluation.views import board, coverage_groups, hardest_pairs, over_time, pit_bars
-from trnn_core.evaluation.words import METRIC_WORDS, headline, speaker
 from trnn_core.export.blocks import Block, Chart, Table, Text
 from trnn_core.export.citation import SIMULATED, licence_words
 from trnn_core.export.sheets import latex_table, workbook
