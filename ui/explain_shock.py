@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from trnn_core.charts.explanations import responses
@@ -12,7 +11,7 @@ from trnn_core.charts.lines import unit_of
 from trnn_core.charts.look import Measure
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import Impulse, unpack
-from trnn_core.insight.sentences import say_impulse
+from trnn_core.insight.sentences import answers, say_impulse
 from trnn_core.runs.run import Run
 from trnn_core.words import percent
 from ui.explain import ask, download_table, pick_cell, same_country
@@ -64,7 +63,8 @@ def shock_tab(run: Run, series: RelationalSeries) -> None:
         st.caption(escape(say_impulse(found, series.actors, series.actions, series.period)))
     with right:
         spread_map(found, series)
-    download_table(rows_of(found, series), f"impulse-{source}-{target}-{action}".replace(" ", "-"), series, "impulse")
+    table = answers(found, series.actors, series.actions, 100)
+    download_table(table, f"impulse-{source}-{target}-{action}".replace(" ", "-"), series, "impulse")
 
 
 def spread_map(found: Impulse, series: RelationalSeries) -> None:
@@ -99,20 +99,3 @@ def spread_map(found: Impulse, series: RelationalSeries) -> None:
         float(np.abs(matrix).sum()), 1e-12
     )
     st.caption(f"{percent(share)} of the answer is in acts by {series.actors[i]} or towards {series.actors[j]}.")
-
-
-def rows_of(found: Impulse, series: RelationalSeries) -> pd.DataFrame:
-    rows = [
-        {
-            "source": series.actors[i],
-            "target": series.actors[j],
-            "action": series.actions[k],
-            "ahead": h + 1,
-            "answer": float(found.mean[h, i, j, k]),
-            "lower": float(found.lower[h, i, j, k]),
-            "upper": float(found.upper[h, i, j, k]),
-        }
-        for i, j, k in found.strongest(100)
-        for h in range(len(found.mean))
-    ]
-    return pd.DataFrame(rows)
