@@ -17,6 +17,7 @@ from trnn_core.words import percent
 from ui.explain import ask, download_table, pick_cell, same_country
 from ui.page import look, show
 from ui.phrases import escape
+from ui.pickers import slide_step
 from ui.store import order
 
 HORIZON = 8
@@ -68,17 +69,8 @@ def shock_tab(run: Run, series: RelationalSeries) -> None:
 
 
 def spread_map(found: Impulse, series: RelationalSeries) -> None:
-    step = (
-        st.slider(
-            f"{series.period.capitalize()}s after the push",
-            1,
-            len(found.mean),
-            1,
-            key="after",
-            help="Which week the matrix shows.",
-        )
-        - 1
-    )
+    label = f"{series.period.capitalize()}s after the push"
+    step = slide_step(label, len(found.mean), "after", "Which week the matrix shows.")
     matrix = found.mean[step].sum(axis=-1)
     i, j, _ = found.cell
     shown = np.delete(np.abs(matrix).ravel(), i * len(matrix) + j)

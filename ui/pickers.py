@@ -62,6 +62,11 @@ def pick_held(
     return chosen
 
 
+def slide_step(label: str, n_steps: int, key: str, words: str) -> int:
+    """How many periods ahead by a slider, from 0 for the next."""
+    return st.slider(label, 1, n_steps, 1, key=key, help=words) - 1
+
+
 def pick_week(origins: Sequence[str], period: str, last: str) -> str | None:
     """The last period a past forecast knew; None for the forecast of what comes next."""
     chosen = linked(

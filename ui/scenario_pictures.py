@@ -20,6 +20,7 @@ from trnn_core.insight.shocks import ALL, Shock
 from ui.explain import download_table
 from ui.page import look, show
 from ui.phrases import escape
+from ui.pickers import slide_step
 from ui.store import positions
 from ui.table_columns import RELATION, SIGNED, number
 
@@ -37,17 +38,9 @@ COLUMNS = {
 def told(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], key: str = "now") -> None:
     """Difference network, the pair over time, and the largest differences."""
     a, b = st.columns([2, 1], vertical_alignment="bottom")
-    step = (
-        a.slider(
-            f"{series.period.capitalize()}s ahead",
-            1,
-            outcome.horizon,
-            1,
-            key=f"ahead-{key}",
-            help="How far after the last week known.",
-        )
-        - 1
-    )
+    label = f"{series.period.capitalize()}s ahead"
+    with a:
+        step = slide_step(label, outcome.horizon, f"ahead-{key}", "How far after the last week known.")
     action = b.selectbox(
         "Acts drawn", [ALL, *series.actions], key=f"acts-{key}", help="All kinds of act added up, or one of them."
     )

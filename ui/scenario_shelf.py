@@ -15,6 +15,7 @@ from trnn_core.runs.run import Run
 from ui.explain import download_table
 from ui.page import look, show
 from ui.phrases import escape
+from ui.pickers import slide_step
 from ui.scenario_pictures import arrows, thickest
 from ui.table_columns import RELATION, SIGNED, number
 
@@ -65,17 +66,8 @@ def compare(kept: list[Scenario], series: RelationalSeries) -> None:
         return
     first, second = (names[i] for i in chosen)
     outcomes = (first.outcome(), second.outcome())
-    step = (
-        st.slider(
-            f"{series.period.capitalize()}s ahead",
-            1,
-            min(o.horizon for o in outcomes),
-            1,
-            key="ahead-compare",
-            help="The same week in both.",
-        )
-        - 1
-    )
+    horizon = min(o.horizon for o in outcomes)
+    step = slide_step(f"{series.period.capitalize()}s ahead", horizon, "ahead-compare", "The same week in both.")
     side_by_side((first, second), outcomes, step, series)
     table = apart(*outcomes, series.actors, series.actions)
     now = table[table["date"] == outcomes[0].dates[step]]
