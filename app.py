@@ -9,15 +9,15 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.export.forecasts import RunForecast
 from trnn_core.runs.run import Run
-from ui.demo import prepare_demo
+from ui.demo_run import prepare_demo
 from ui.forecast_options import Options
 from ui.forecast_view import Picture, read_forecast
 from ui.links import judge
 from ui.page import is_dark, page, show, simulated_badge
+from ui.phrases import about_series, escape, scores_of, trust
 from ui.pickers import pick_action, show_scores
 from ui.runs_table import runs_table
 from ui.store import data_sets, load_set, run_store, series_of
-from ui.words import about_series, escape, scores_of, trust
 
 
 def main() -> None:

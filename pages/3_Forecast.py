@@ -14,9 +14,9 @@ from ui.forecast_tables import changes_table, downloads
 from ui.forecast_view import Picture, read_forecast, read_hindcast
 from ui.guard import guard, show_notes
 from ui.page import TRAIN, empty, is_dark, page, show, simulated_badge
+from ui.phrases import scores_of, sentence, trust
 from ui.pickers import pick_action, pick_run, pick_step, pick_week, show_scores
 from ui.store import forecast_runs, series_of
-from ui.words import scores_of, sentence, trust
 
 
 def main() -> None:

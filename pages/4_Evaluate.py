@@ -9,18 +9,23 @@ from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import describe
 from trnn_core.evaluation.results import BacktestResult
 from ui import evaluate_views as views
-from ui.demo import prepare_demo
+from ui.demo_run import prepare_demo
 from ui.evaluate import Subject, pick_result, pick_subject
+from ui.evaluate_details import calibration, misses, where
 from ui.evaluate_files import downloads
 from ui.evaluate_live import live_backtests
 from ui.evaluate_start import first_backtest, new_backtest
 from ui.links import segments
 from ui.page import ADD, empty, page, simulated_badge
-from ui.words import about_series, escape
+from ui.phrases import about_series, escape
 
-VIEWS = dict(
-    zip(views.PARTS, (views.leaderboard, views.over_time, views.where, views.calibration, views.misses), strict=True)
-)
+VIEWS = {
+    "Leaderboard": views.leaderboard,
+    "Over time": views.over_time,
+    "Where": where,
+    "Calibration": calibration,
+    "Misses": misses,
+}
 
 
 def main() -> None:
@@ -65,7 +70,7 @@ def show_result(result: BacktestResult) -> None:
         views.say(result, choice)
     part = segments(
         "Look at",
-        views.PARTS,
+        list(VIEWS),
         "part",
         "Who was best; when it went wrong; where (actions, countries, pairs); whether the stated uncertainty was true;"
         " the largest misses one by one.",

@@ -6,8 +6,8 @@ import streamlit as st
 
 import ui.everything  # noqa: F401  # first: see there
 from trnn_core.errors import TRNNError
+from trnn_core.export.html_report import html_report
 from trnn_core.export.material import gather
-from trnn_core.export.report import html_report
 from trnn_core.export.sections import ALWAYS, SECTIONS, choose
 from ui.downloads import save_button
 from ui.forecast_view import read_forecast

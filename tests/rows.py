@@ -26,7 +26,7 @@ PLANTS = ROOT / "tests" / "plants"
 
 
 def series():
-    from trnn_core.data.simulate import simulate
+    from trnn_core.data.simulation import simulate
 
     return simulate(seed=0, n_actors=6, n_periods=60)
 

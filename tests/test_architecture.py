@@ -193,6 +193,19 @@ def test_functions_fit_a_screen_and_modules_stay_small(path: Path) -> None:
             assert size <= 75, f"{node.name} has {size} lines"
 
 
+MANY_ARGUMENTS = {"backtest"}  # the public verb: each is a choice of the person who calls it
+
+
+@pytest.mark.parametrize("path", OURS, ids=name)
+def test_a_function_takes_at_most_eight_arguments(path: Path) -> None:
+    """More want a specification: a small frozen dataclass that is made once and handed on."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in MANY_ARGUMENTS:
+            named = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            counted = [a.arg for a in named if a.arg not in ("self", "cls")]
+            assert len(counted) <= 8, f"{node.name} takes {', '.join(counted)}"
+
+
 # Import name -> name on the package index, where they differ.
 INDEX_NAMES = {
     "yaml": "pyyaml",

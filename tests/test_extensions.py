@@ -17,14 +17,14 @@ from trnn_core.data.readers import FORMATS, read_series
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation import forecasters
-from trnn_core.evaluation.backtest import part_name, parts_of
 from trnn_core.evaluation.metrics import SCORES, Score, score_words
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult
+from trnn_core.evaluation.rolling_origins import part_name, parts_of
+from trnn_core.evaluation.score_tables import leaderboard_text
 from trnn_core.evaluation.scoring import run_block
-from trnn_core.evaluation.tables import leaderboard_text
-from trnn_core.models.config import ModelConfig
 from trnn_core.models.likelihoods import LIKELIHOODS
+from trnn_core.models.model_config import ModelConfig
 from trnn_core.models.registry import BASELINES
 from trnn_core.models.size import count_parameters
 from trnn_core.runs.backtests import pack, unpack
@@ -118,7 +118,7 @@ def test_a_cell(small_series, add_file, monkeypatch):
 
 
 BASELINE = """
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 
 class Silence(LevelForecaster):
     name = "silence"

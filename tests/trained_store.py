@@ -8,7 +8,7 @@ from pathlib import Path
 def make_home(folder: Path, *, n_actors: int = 6, n_periods: int = 80, epochs: int = 3) -> Path:
     """`folder` with data/demo.npz and runs/first."""
     from trnn_core.data.readers.npz import write_npz
-    from trnn_core.data.simulate import simulate
+    from trnn_core.data.simulation import simulate
     from trnn_core.runs.execute import train_run
     from trnn_core.runs.store import RunStore
     from trnn_core.training.config import Recipe

@@ -11,16 +11,16 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "read_series": "trnn_core.data.readers",
-    "simulate": "trnn_core.data.simulate",
+    "simulate": "trnn_core.data.simulation",
     "RelationalSeries": "trnn_core.data.series",
     "TensorRNN": "trnn_core.cells.rnn",
     "TensorLSTM": "trnn_core.cells.lstm",
     "TensorGRU": "trnn_core.cells.gru",
-    "ModelConfig": "trnn_core.models.config",
+    "ModelConfig": "trnn_core.models.model_config",
     "TrainConfig": "trnn_core.training.config",
     "fit": "trnn_core.training.trainer",
     "load_run": "trnn_core.runs.run",
-    "backtest": "trnn_core.evaluation.backtest",
+    "backtest": "trnn_core.evaluation.rolling_origins",
 }
 
 __all__ = ["TRNNError", "__version__", *_HOMES]

@@ -18,7 +18,7 @@ from trnn_core.runs.backtests import WHOLE, read_stored
 from trnn_core.runs.run import Run
 from trnn_core.runs.tasks import Task, list_tasks, start_task
 from trnn_core.verbs.backtest_request import KIND, BacktestRequest, fast_first
-from ui.executors import checked
+from ui.executor_choice import checked
 from ui.links import linked
 from ui.pickers import pick_held
 from ui.store import data_sets, load_set, run_store, series_of

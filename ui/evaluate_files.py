@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from trnn_core.evaluation.results import BacktestResult
-from trnn_core.export.backtests import backtest_workbook, board_csv_table, board_latex
+from trnn_core.export.backtest_report import backtest_workbook, board_csv_table, board_latex
 from trnn_core.export.tables import to_csv
 from ui.downloads import save_button
 from ui.evaluate_views import Choice

@@ -9,10 +9,10 @@ from trnn_core.runs import layout
 from trnn_core.runs.tasks import Task, TaskStatus, find_task
 from trnn_core.words import percent
 from ui.evaluate import Subject
-from ui.executors import usual_means
+from ui.executor_choice import usual_means
 from ui.guard import guard, guarded
+from ui.phrases import duration, escape
 from ui.store import run_store
-from ui.words import duration, escape
 
 REFRESH_SECONDS = 1.0
 

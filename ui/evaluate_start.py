@@ -11,10 +11,11 @@ from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, label, names
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.verbs.backtest_request import FAST, USUAL, estimate_seconds, usual_protocol
 from ui.evaluate import Subject
-from ui.executors import pick_cluster, pick_workers, usual_means
+from ui.executor_choice import pick_cluster, pick_workers, usual_means
 from ui.guard import guarded
-from ui.words import duration
+from ui.phrases import duration
 
+GOES_ON = "Works in the background; it goes on when you close the page, and can be stopped."
 SECOND_THOUGHTS = 120.0  # a default that takes longer leaves the network out
 
 
@@ -41,7 +42,7 @@ def first_backtest(subject: Subject) -> None:
             icon=":material/play_arrow:",
             on_click=guarded(_start),
             args=(subject, models, protocol, usual_means()),
-            help="Works in the background; it goes on when you close the page, and can be stopped.",
+            help=GOES_ON,
         )
         st.caption(f"Takes about {duration(seconds)} on one processor core.")
 
@@ -76,6 +77,30 @@ def new_backtest(subject: Subject) -> None:
             f" again.\n\n{each}"
         ),
     )
+    protocol = pick_protocol(period, n_periods)
+    at_once, where = st.columns([1, 2])
+    with at_once:
+        workers = pick_workers("new")
+    with where:
+        cluster = pick_cluster("new")
+    if chosen:
+        st.caption(
+            f"Takes about {duration(estimate_seconds(chosen, subject.series.shape, protocol, subject.train_seconds))}"
+            " on one processor core, less where parts were scored before."
+        )
+    st.button(
+        "Start backtest",
+        type="primary",
+        icon=":material/play_arrow:",
+        key="start_new",
+        disabled=not chosen,
+        on_click=guarded(_start),
+        args=(subject, chosen, protocol, {"workers": workers, "cluster": cluster}),
+        help=GOES_ON,
+    )
+
+
+def pick_protocol(period: str, n_periods: int) -> Protocol:
     a, b, c = st.columns(3)
     most = max(n_periods // 2, 2)
     n = a.number_input(
@@ -108,28 +133,8 @@ def new_backtest(subject: Subject) -> None:
         key="new_diagonal",
         help="Whether a country's acts towards itself (the diagonal of the tensor) count. Usually not.",
     )
-    protocol = Protocol(
+    return Protocol(
         test=n / n_periods, min_origins=int(n), horizon=int(horizon), refit_every=int(refit), diagonal=diagonal
-    )
-    at_once, where = st.columns([1, 2])
-    with at_once:
-        workers = pick_workers("new")
-    with where:
-        cluster = pick_cluster("new")
-    if chosen:
-        st.caption(
-            f"Takes about {duration(estimate_seconds(chosen, subject.series.shape, protocol, subject.train_seconds))}"
-            " on one processor core, less where parts were scored before."
-        )
-    st.button(
-        "Start backtest",
-        type="primary",
-        icon=":material/play_arrow:",
-        key="start_new",
-        disabled=not chosen,
-        on_click=guarded(_start),
-        args=(subject, chosen, protocol, {"workers": workers, "cluster": cluster}),
-        help="Works in the background; it goes on when you close the page, and can be stopped.",
     )
 
 

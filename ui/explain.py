@@ -15,7 +15,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.export.tables import to_csv
 from trnn_core.files import is_locked
 from trnn_core.insight.library import weights_of
-from trnn_core.insight.words import NOT_CAUSE
+from trnn_core.insight.sentences import NOT_CAUSE
 from trnn_core.runs.run import Run
 from trnn_core.runs.tasks import Task, TaskStatus, find_task, process_folder, start_task
 from ui.downloads import save_button

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from trnn_core.charts.insight import influence_matrix
-from trnn_core.charts.network import network, strongest
+from trnn_core.charts.edges import strongest
+from trnn_core.charts.explanations import influence_matrix
+from trnn_core.charts.look import Measure
+from trnn_core.charts.node_link import network
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import PARTS, Influence, InfluenceSet
 from trnn_core.insight.library import stored_influence, weights_of
-from trnn_core.insight.words import say_check, say_tie, ties
+from trnn_core.insight.sentences import say_check, say_tie, ties
 from trnn_core.runs import layout
 from trnn_core.runs.run import ENDED, Run
 from trnn_core.runs.tasks import Task, find_task, list_tasks
 from ui.explain import ask, begin, download_table
 from ui.guard import guard, guarded
-from ui.page import is_dark, show
+from ui.page import look, show
+from ui.phrases import duration, escape
 from ui.store import order, positions, run_store
-from ui.words import duration, escape
+from ui.table_columns import number
 
 PART_WORDS = {"sender": "Sending", "receiver": "Receiving", "action": "Actions"}
 TITLES = {
@@ -27,7 +33,7 @@ TITLES = {
     "receiver": "What is done to whom moves what is done to whom",
     "action": "Which acts lead to which",
 }
-WAYS = ("Hoff's regression", "Mode matrices")
+BESIDE = ("Hoff's regression", "Mode matrices")
 
 
 def influence_tab(run: Run, series: RelationalSeries) -> None:
@@ -43,61 +49,12 @@ def influence_tab(run: Run, series: RelationalSeries) -> None:
     found = stored_influence(run)
     if found is None:
         found = InfluenceSet.from_npz(ask(run, "influence", kind="influence"))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        part = (
-            st.segmented_control(
-                "Influence in",
-                PARTS,
-                default="sender",
-                required=True,
-                format_func=PART_WORDS.__getitem__,
-                key="part",
-                bind="query-params",
-                help=(
-                    "Sending: what one country does moves what another does. Receiving: what is done to one moves what"
-                    " is done to another. Actions: one kind of act leads to another within a pair."
-                ),
-            )
-            or "sender"
-        )
-        drawn = st.segmented_control(
-            "As",
-            ("Heatmap", "Graph"),
-            default="Heatmap",
-            required=True,
-            key="as",
-            bind="query-params",
-            help=(
-                "A matrix with who is moved in rows and who moves in columns, or arrows from who moves to who is moved"
-                " (solid ties only)."
-            ),
-        )
-        ways = WAYS if found.modes is not None else WAYS[:1]
-        other = st.segmented_control(
-            "Beside it",
-            ways,
-            default=ways[0],
-            required=True,
-            key="beside",
-            bind="query-params",
-            help=(
-                "Hoff's multilinear regression (B1, B2, B3) fitted on the same weeks, or the network's own mode"
-                " matrices."
-            ),
-        )
+    part, graph, other = pick_view(found)
     beside = found.modes if other == "Mode matrices" and found.modes is not None else found.regression
-    p = PARTS.index(part)
-    left, right = st.columns(2, gap="medium")
-    largest = max(largest_of(way.parts()[p]) for way in (found.jacobian, beside))  # one scale for both
-    with left:
-        draw(
-            found, found.jacobian, part, series, drawn == "Graph", "The network: its Jacobian", found.solid[p], largest
-        )
-    with right:
-        draw(found, beside, part, series, drawn == "Graph", str(other), None, largest)
+    side_by_side(found, beside, part, series, graph, other)
     table = ties(found, part)
     solid = table[table["solid"]]
-    agreement = found.agreement(beside)[p]
+    agreement = found.agreement(beside)[PARTS.index(part)]
     said = (
         " ".join(say_tie(row, part, series.period) for _, row in solid.head(2).iterrows())
         or "No tie stands out from its errors."
@@ -114,56 +71,99 @@ def influence_tab(run: Run, series: RelationalSeries) -> None:
     download_table(table, f"influence-{part}-{run.run_id}", series, "influence")
 
 
+def pick_view(found: InfluenceSet) -> tuple[str, bool, str]:
+    """Which influence, whether as a graph, and what stands beside the network's own."""
+    beside = BESIDE if found.modes is not None else BESIDE[:1]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        part = choice(
+            "Influence in",
+            PARTS,
+            "part",
+            "Sending: what one country does moves what another does. Receiving: what is done to one moves what"
+            " is done to another. Actions: one kind of act leads to another within a pair.",
+            name=PART_WORDS.__getitem__,
+        )
+        drawn = choice(
+            "As",
+            ("Heatmap", "Graph"),
+            "as",
+            "A matrix with who is moved in rows and who moves in columns, or arrows from who moves to who is moved"
+            " (solid ties only).",
+        )
+        other = choice(
+            "Beside it",
+            beside,
+            "beside",
+            "Hoff's multilinear regression (B1, B2, B3) fitted on the same weeks, or the network's own mode matrices.",
+        )
+    return part, drawn == "Graph", other
+
+
+def choice(label: str, options: Sequence[str], key: str, words: str, name: Callable[[str], str] = str) -> str:
+    chosen = st.segmented_control(
+        label,
+        options,
+        default=options[0],
+        required=True,
+        format_func=name,
+        key=key,
+        bind="query-params",
+        help=words,
+    )
+    return chosen or options[0]
+
+
+def side_by_side(
+    found: InfluenceSet, beside: Influence, part: str, series: RelationalSeries, graph: bool, other: str
+) -> None:
+    """The network's own on the left, the other on the right, on one scale."""
+    p = PARTS.index(part)
+    largest = max(largest_of(which.parts()[p]) for which in (found.jacobian, beside))
+    pictures = (
+        (found.jacobian, "The network: its Jacobian", found.solid[p]),
+        (beside, other, None),
+    )
+    for column, (which, method, solid) in zip(st.columns(2, gap="medium"), pictures, strict=True):
+        with column:
+            matrix, title = which.parts()[p], TITLES[part]
+            key = "other" if solid is None else "net"
+            actors = found.actors == series.actors and part != "action"
+            names = found.actions if part == "action" else found.actors
+            if graph and actors:
+                figure = as_graph(matrix, solid, series, method, title, largest)
+            else:
+                figure = influence_matrix(
+                    matrix,
+                    names,
+                    look(title, simulated=series.source.simulated, subtitle=method),
+                    solid=solid,
+                    order=order(series, "similarity") if actors else None,
+                    largest=largest,
+                )
+            show(figure, f"influence-{key}", f"{title}, {method}", file=f"influence-{part}-{key}")
+
+
 def largest_of(matrix: np.ndarray) -> float:
     """What the strongest colour stands for: nearly the largest tie, so that a single one does not pale all others."""
     return max(float(np.quantile(np.abs(matrix[~np.eye(len(matrix), dtype=bool)]), 0.995)), 1e-6)
 
 
-def draw(
-    found: InfluenceSet,
-    which: Influence,
-    part: str,
-    series: RelationalSeries,
-    graph: bool,
-    way: str,
-    solid: np.ndarray | None,
-    largest: float,
-) -> None:
-    matrix = which.parts()[PARTS.index(part)]
-    off = np.where(np.eye(len(matrix), dtype=bool), 0.0, matrix)
-    actors = found.actors == series.actors and part != "action"
-    names = found.actions if part == "action" else found.actors
-    title, key = TITLES[part], "other" if solid is None else "net"
-    figure: go.Figure
-    if graph and actors:
-        shown = off if solid is None else np.where(solid, off, 0.0)
-        figure = network(
-            shown.T,
-            names,
-            positions(series, "force"),
-            title,
-            edges=strongest(shown.T, top=40),
-            largest=largest,
-            kind="change",
-            unit="of own continuation",
-            simulated=series.source.simulated,
-            subtitle=f"{way} · the strongest ties, from who moves to who is moved",
-            dark=is_dark(),
-            height=560,
-        )
-    else:
-        figure = influence_matrix(
-            matrix,
-            names,
-            title,
-            solid=solid,
-            order=order(series, "similarity") if actors else None,
-            subtitle=way,
-            largest=largest,
-            simulated=series.source.simulated,
-            dark=is_dark(),
-        )
-    show(figure, f"influence-{key}", f"{title}, {way}", file=f"influence-{part}-{key}")
+def as_graph(
+    matrix: np.ndarray, solid: np.ndarray | None, series: RelationalSeries, method: str, title: str, largest: float
+) -> go.Figure:
+    """Arrows from who moves to who is moved: the matrix has who moves in its columns."""
+    kept = ~np.eye(len(matrix), dtype=bool) if solid is None else ~np.eye(len(matrix), dtype=bool) & solid
+    moves = np.where(kept, matrix, 0.0).T
+    note = f"{method} · the strongest ties, from who moves to who is moved"
+    return network(
+        moves,
+        series.actors,
+        positions(series, "force"),
+        look(title, simulated=series.source.simulated, subtitle=note, height=560),
+        measure=Measure("change", "of own continuation"),
+        edges=strongest(moves, top=40),
+        largest=largest,
+    )
 
 
 def check_by_training(run: Run, found: InfluenceSet, part: str) -> None:
@@ -224,14 +224,13 @@ def _at_work(task_id: str) -> None:
             st.rerun()
 
 
-def columns(part: str) -> dict:
-    number = st.column_config.NumberColumn
+def columns(part: str) -> dict[str, Any]:
     return {
         "moves": "Who moves" if part != "action" else "Act that moves",
         "moved": "Who is moved" if part != "action" else "Act that is moved",
-        "influence": number("Influence", format="%.3f", help="1 is a country's own continuation"),
-        "error": number("Standard error", format="%.3f"),
+        "influence": number("Influence", "%.3f", "1 is a country's own continuation"),
+        "error": number("Standard error", "%.3f"),
         "solid": st.column_config.CheckboxColumn("Solid", help="Three standard errors or more from zero"),
-        "regression": number("Hoff", format="%.3f", help="The same tie in Hoff's regression"),
-        "modes": number("Mode matrices", format="%.3f"),
+        "regression": number("Hoff", "%.3f", "The same tie in Hoff's regression"),
+        "modes": number("Mode matrices", "%.3f"),
     }

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
+from trnn_core.charts.explanations import responses
 from trnn_core.charts.heatmap import heatmap
-from trnn_core.charts.insight import responses
 from trnn_core.charts.lines import unit_of
+from trnn_core.charts.look import Measure
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import Impulse, unpack
-from trnn_core.insight.words import say_impulse
+from trnn_core.insight.sentences import answers, say_impulse
 from trnn_core.runs.run import Run
 from trnn_core.words import percent
 from ui.explain import ask, download_table, pick_cell, same_country
-from ui.page import is_dark, show
+from ui.page import look, show
+from ui.phrases import escape
+from ui.pickers import slide_step
 from ui.store import order
-from ui.words import escape
 
 HORIZON = 8
 SHOWN = 6  # relations drawn
@@ -51,49 +52,38 @@ def shock_tab(run: Run, series: RelationalSeries) -> None:
     bands = [tuple(part[:, i, j, k] for part in (found.mean, found.lower, found.upper)) for i, j, k in cells]
     left, right = st.columns([2, 3], gap="medium")
     with left:
+        pushed = f"a push of {size:+g} to {names[0]}"
         figure = responses(
             names,
             bands,
-            "What answers most",
+            look("What answers most", simulated=series.source.simulated, subtitle=pushed, height=600),
             unit=unit_of(series),
             period=series.period,
-            subtitle=f"a push of {size:+g} to {names[0]}",
-            simulated=series.source.simulated,
-            dark=is_dark(),
-            height=600,
         )
         show(figure, "impulse", "Answers of the strongest relations over the following weeks", file="impulse")
         st.caption(escape(say_impulse(found, series.actors, series.actions, series.period)))
     with right:
         spread_map(found, series)
-    download_table(rows_of(found, series), f"impulse-{source}-{target}-{action}".replace(" ", "-"), series, "impulse")
+    table = answers(found, series.actors, series.actions, 100)
+    download_table(table, f"impulse-{source}-{target}-{action}".replace(" ", "-"), series, "impulse")
 
 
 def spread_map(found: Impulse, series: RelationalSeries) -> None:
-    step = (
-        st.slider(
-            f"{series.period.capitalize()}s after the push",
-            1,
-            len(found.mean),
-            1,
-            key="after",
-            help="Which week the matrix shows.",
-        )
-        - 1
-    )
+    label = f"{series.period.capitalize()}s after the push"
+    step = slide_step(label, len(found.mean), "after", "Which week the matrix shows.")
     matrix = found.mean[step].sum(axis=-1)
     i, j, _ = found.cell
     shown = np.delete(np.abs(matrix).ravel(), i * len(matrix) + j)
     figure = heatmap(
         matrix,
         series.actors,
-        f"Where it has spread after {step + 1} {series.period}{'s' if step else ''}",
-        kind="change",
-        unit=unit_of(series),
+        look(
+            f"Where it has spread after {step + 1} {series.period}{'s' if step else ''}",
+            simulated=series.source.simulated,
+            subtitle="all acts together · the colours leave out the pushed relation",
+        ),
+        measure=Measure("change", unit_of(series)),
         order=order(series, "similarity"),
-        simulated=series.source.simulated,
-        subtitle="all acts together · the colours leave out the pushed relation",
-        dark=is_dark(),
         largest=max(float(shown.max()), 1e-9),
     )
     show(figure, "impulse-map", "Matrix of answers to the push", file="impulse-matrix")
@@ -101,20 +91,3 @@ def spread_map(found: Impulse, series: RelationalSeries) -> None:
         float(np.abs(matrix).sum()), 1e-12
     )
     st.caption(f"{percent(share)} of the answer is in acts by {series.actors[i]} or towards {series.actors[j]}.")
-
-
-def rows_of(found: Impulse, series: RelationalSeries) -> pd.DataFrame:
-    rows = [
-        {
-            "source": series.actors[i],
-            "target": series.actors[j],
-            "action": series.actions[k],
-            "ahead": h + 1,
-            "answer": float(found.mean[h, i, j, k]),
-            "lower": float(found.lower[h, i, j, k]),
-            "upper": float(found.upper[h, i, j, k]),
-        }
-        for i, j, k in found.strongest(100)
-        for h in range(len(found.mean))
-    ]
-    return pd.DataFrame(rows)

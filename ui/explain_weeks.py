@@ -6,15 +6,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from trnn_core.charts.insight import surprise_over_time
+from trnn_core.charts.explanations import surprise_over_time
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import THRESHOLD, Unusual, unpack
-from trnn_core.insight.words import moved, say_unusual
+from trnn_core.insight.sentences import moved, say_unusual
 from trnn_core.runs.run import Run
 from ui.explain import ask, download_table
-from ui.page import is_dark, show
+from ui.page import look, show
+from ui.phrases import escape
 from ui.pickers import linked
-from ui.words import escape
+from ui.table_columns import RELATION, number
 
 
 def weeks_tab(run: Run, series: RelationalSeries) -> None:
@@ -26,10 +27,9 @@ def weeks_tab(run: Run, series: RelationalSeries) -> None:
         found.flagged.tolist(),
         found.stretches,
         THRESHOLD,
+        look(simulated=series.source.simulated),
         first_unseen=unseen,
         period=series.period,
-        simulated=series.source.simulated,
-        dark=is_dark(),
     )
     clicked = show(
         figure, "surprise", "Surprise of every week, unusual weeks marked", clicks=True, file="unusual-weeks"
@@ -48,8 +48,16 @@ def weeks_tab(run: Run, series: RelationalSeries) -> None:
             "Which one to look into, the most unusual first. Or click a dot.",
             name=lambda d: f"{d} (surprise {surprise[d]:.1f})",
         )
-    at = found.dates.index(week)
-    table = moved(found, at, series.actors, series.actions)
+    told(found, week, series)
+    with st.expander("How surprise is measured"):
+        st.markdown(method(series.period))
+    everything = pd.DataFrame({"date": found.dates, "surprise": found.surprise, "learnt": found.learnt})
+    download_table(everything, f"unusual-{run.run_id}", series, "weeks")
+
+
+def told(found: Unusual, week: str, series: RelationalSeries) -> None:
+    """What was unusual about one week: the relation furthest from its past in a sentence, the others as a table."""
+    table = moved(found, found.dates.index(week), series.actors, series.actions)
     first = table.iloc[0]
     st.markdown(
         escape(
@@ -57,38 +65,33 @@ def weeks_tab(run: Run, series: RelationalSeries) -> None:
             f" from what was expected: {first['observed']:.3g} instead of {first['expected']:.3g}."
         )
     )
-    number = st.column_config.NumberColumn
     st.dataframe(
         table,
         hide_index=True,
         key="moved",
         column_config={
-            "source": "Sender",
-            "target": "Receiver",
-            "action": "Action",
-            "observed": number("Observed", format="%.3g"),
-            "expected": number("Expected", format="%.3g"),
+            **RELATION,
+            "observed": number("Observed"),
+            "expected": number("Expected"),
             "times": number(
                 "Times its usual error",
-                format="%+.1f",
-                help=(
-                    "Observed minus expected, on the log scale, over what is usual for this relation. Listed by the"
-                    " size of the error; those at least twice the usual come first."
-                ),
+                "%+.1f",
+                "Observed minus expected, on the log scale, over what is usual for this relation. Listed by the"
+                " size of the error; those at least twice the usual come first.",
             ),
         },
     )
-    with st.expander("How surprise is measured"):
-        st.markdown(
-            "Every relation's one-step error (on the log scale, for counts) is divided by its usual error in the 104"
-            f" {series.period}s before. The mean square over all relations is one figure per {series.period};"
-            f" *surprise* is how far its logarithm lies above that of the 104 {series.period}s before, in robust"
-            f" standard deviations. {THRESHOLD:g} or more is marked: about one {series.period} in 700 by chance alone."
-            f" {series.period.capitalize()}s that the network learnt from are compared with each other, and so are"
-            " those it never saw. A surprise says that something was unlike the past, not what it was."
-        )
-    everything = pd.DataFrame({"date": found.dates, "surprise": found.surprise, "learnt": found.learnt})
-    download_table(everything, f"unusual-{run.run_id}", series, "weeks")
+
+
+def method(period: str) -> str:
+    return (
+        "Every relation's one-step error (on the log scale, for counts) is divided by its usual error in the 104"
+        f" {period}s before. The mean square over all relations is one figure per {period};"
+        f" *surprise* is how far its logarithm lies above that of the 104 {period}s before, in robust"
+        f" standard deviations. {THRESHOLD:g} or more is marked: about one {period} in 700 by chance alone."
+        f" {period.capitalize()}s that the network learnt from are compared with each other, and so are"
+        " those it never saw. A surprise says that something was unlike the past, not what it was."
+    )
 
 
 def follow(clicked: tuple[int, int] | None, found: Unusual) -> None:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from trnn_core.charts.insight import with_and_without
-from trnn_core.charts.lines import unit_of
-from trnn_core.charts.network import network, strongest
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import Outcome, unpack
 from trnn_core.insight.library import Scenario, save_scenario
 from trnn_core.insight.shocks import ALL, HOW, Shock, changes_of, check_shock, plant
-from trnn_core.insight.words import effects, say_effect
 from trnn_core.runs.run import Run
-from ui.explain import ask, begin, busiest, download_table, same_country
-from ui.page import is_dark, show
+from ui.explain import ask, begin, busiest, same_country
+from ui.phrases import escape
 from ui.pickers import linked
-from ui.scenario_shelf import shelf, thickest
-from ui.store import positions
-from ui.words import escape
+from ui.scenario_pictures import told
+from ui.scenario_shelf import shelf
 
 HORIZON = 8
 HOW_WORDS = {"+": "more", "-": "fewer", "=": "set to", "x": "times"}
@@ -138,19 +132,12 @@ def builder(series: RelationalSeries, shocks: list[Shock], n_weeks: int) -> None
     first, second = busiest(series)
     with st.form("change", border=True):
         st.markdown("**Change a recent week**")
+        actors = series.actors
         source = st.selectbox(
-            "Who acts",
-            series.actors,
-            index=series.actors.index(first),
-            key="shock-source",
-            help="The sender of the change.",
+            "Who acts", actors, index=actors.index(first), key="shock-source", help="The sender of the change."
         )
         target = st.selectbox(
-            "Towards whom",
-            series.actors,
-            index=series.actors.index(second),
-            key="shock-target",
-            help="The receiver of the change.",
+            "Towards whom", actors, index=actors.index(second), key="shock-target", help="The receiver of the change."
         )
         action = st.selectbox(
             "Action",
@@ -229,91 +216,6 @@ def example(series: RelationalSeries) -> None:
             st.rerun()
 
 
-def told(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], key: str = "now") -> None:
-    """Difference network, the pair over time, and the largest differences."""
-    a, b = st.columns([2, 1], vertical_alignment="bottom")
-    step = (
-        a.slider(
-            f"{series.period.capitalize()}s ahead",
-            1,
-            outcome.horizon,
-            1,
-            key=f"ahead-{key}",
-            help="How far after the last week known.",
-        )
-        - 1
-    )
-    action = b.selectbox(
-        "Acts drawn", [ALL, *series.actions], key=f"acts-{key}", help="All kinds of act added up, or one of them."
-    )
-    difference_network(outcome, series, shocks, step, action)
-    st.markdown(escape(say_effect(outcome, series.actors, series.actions, step, series.period, unit_of(series))))
-    table = effects(outcome, series.actors, series.actions)
-    pair_over_time(outcome, series, table.iloc[0], key)
-    st.dataframe(
-        table[table["date"] == outcome.dates[step]].head(10),
-        hide_index=True,
-        key=f"effects-{key}",
-        column_config=columns(),
-    )
-    st.caption(
-        f"Interval of the difference: {outcome.interval_words}. How wrong the network's idea of the effect may be, it"
-        " does not say."
-    )
-    download_table(table, "scenario", series, f"scenario-{key}")
-
-
-def difference_network(outcome: Outcome, series: RelationalSeries, shocks: list[Shock], step: int, action: str) -> None:
-    cells = outcome.difference
-    weeks = cells.sum(axis=-1) if action == ALL else cells[..., series.actions.index(action)]
-    matrix = np.where(np.abs(weeks[step]) < 0.005, 0.0, weeks[step])
-    edges = strongest(matrix, top=40)
-    what = "all acts" if action == ALL else action
-    figure = network(
-        matrix,
-        series.actors,
-        positions(series, "force"),
-        "What the change makes of the forecast",
-        edges=edges,
-        largest=thickest(weeks, shocks, series),
-        kind="change",
-        unit=unit_of(series),
-        simulated=series.source.simulated,
-        subtitle=f"{series.period} of {outcome.dates[step]} · {what} · orange: more, blue: less than without it",
-        dark=is_dark(),
-        height=520,
-    )
-    show(
-        figure,
-        "difference-now",
-        "Network of differences between the forecast with and without the change",
-        file="scenario-difference",
-    )
-
-
-def pair_over_time(outcome: Outcome, series: RelationalSeries, row, key: str) -> None:
-    i, j, k = (
-        series.actors.index(row["source"]),
-        series.actors.index(row["target"]),
-        series.actions.index(row["action"]),
-    )
-    changed, usual = (tuple(x[:, i, j, k] for x in part) for part in (outcome.changed, outcome.usual))
-    figure = with_and_without(
-        outcome.dates,
-        changed,
-        usual,
-        f"{row['source']} → {row['target']}, {row['action']}",
-        unit=unit_of(series),
-        subtitle="expected, with and without the change; shaded: 90\u00a0% intervals",
-        simulated=series.source.simulated,
-        dark=is_dark(),
-    )
-    show(figure, f"pair-{key}", "The relation that changes most, with and without the change", file="scenario-pair")
-    last = abs(float(outcome.difference[-1, i, j, k]))
-    fades = "has all but faded" if last < 0.1 * abs(float(row["difference"])) else f"is still {last:.2g}"
-    st.caption(f"This relation changes most. After {outcome.horizon} {series.period}s the difference {fades}.")
-
-
 def keep(run: Run, shocks: list[Shock], outcome: Outcome) -> None:
     with st.form("keep", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input(
@@ -335,18 +237,3 @@ def keep(run: Run, shocks: list[Shock], outcome: Outcome) -> None:
 def open_scenario(scenario: Scenario) -> None:
     put(list(scenario.shocks))
     st.rerun()
-
-
-def columns() -> dict:
-    number = st.column_config.NumberColumn
-    return {
-        "date": None,
-        "source": "Sender",
-        "target": "Receiver",
-        "action": "Action",
-        "with": number("With", format="%.3g"),
-        "without": number("Without", format="%.3g"),
-        "difference": number("Difference", format="%+.3g"),
-        "lower": number("From", format="%+.3g", help="Lower end of the 90\u00a0% interval of the difference"),
-        "upper": number("To", format="%+.3g", help="Upper end"),
-    }

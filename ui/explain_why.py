@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from trnn_core.charts.explanations import contributions
 from trnn_core.charts.heatmap import heatmap
-from trnn_core.charts.insight import contributions
 from trnn_core.charts.lines import unit_of
+from trnn_core.charts.look import Measure
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import Attribution, unpack
-from trnn_core.insight.words import drivers, say_attribution, say_completeness, say_driver
+from trnn_core.insight.sentences import drivers, say_attribution, say_completeness, say_driver
 from trnn_core.runs.run import Run
 from ui.explain import ask, download_table, pick_cell, same_country
 from ui.forecast_view import read_forecast
-from ui.page import is_dark, show
+from ui.page import look, show
+from ui.phrases import escape
 from ui.pickers import pick_step
 from ui.store import order
-from ui.words import escape
 
 SHOWN = 8  # drivers told in words
 
@@ -71,13 +72,14 @@ def weeks(found: Attribution, series: RelationalSeries) -> None:
     figure = contributions(
         list(found.dates[recent])[::-1],
         total[recent][::-1].tolist(),
-        f"Which {series.period}s",
+        look(
+            f"Which {series.period}s",
+            simulated=series.source.simulated,
+            subtitle="right: raises the forecast, left: lowers it; newest on top",
+            height=150 + 20 * len(found.dates[recent]),
+        ),
         unit=unit_of(series),
         axis=f"{series.period} (its first day)",
-        subtitle="right: raises the forecast, left: lowers it; newest on top",
-        simulated=series.source.simulated,
-        dark=is_dark(),
-        height=150 + 20 * len(found.dates[recent]),
     )
     show(figure, "why-weeks", f"Contribution of each {series.period}", file="why-weeks")
     top = int(np.abs(total).argmax())
@@ -89,12 +91,9 @@ def by_action(found: Attribution, series: RelationalSeries) -> None:
     figure = contributions(
         series.actions,
         total.tolist(),
-        "Which kinds of act",
+        look("Which kinds of act", simulated=series.source.simulated, height=140 + 24 * len(series.actions)),
         unit=unit_of(series),
         axis="kind of act",
-        simulated=series.source.simulated,
-        dark=is_dark(),
-        height=140 + 24 * len(series.actions),
     )
     show(figure, "why-actions", "Contribution of each kind of act", file="why-actions")
     k = int(np.abs(total).argmax())
@@ -107,13 +106,13 @@ def pairs(found: Attribution, series: RelationalSeries) -> None:
     figure = heatmap(
         total,
         series.actors,
-        "Which senders and receivers",
-        kind="change",
-        unit=unit_of(series),
+        look(
+            "Which senders and receivers",
+            simulated=series.source.simulated,
+            subtitle="all weeks and acts · orange raises the forecast, blue lowers it",
+        ),
+        measure=Measure("change", unit_of(series)),
         order=order(series, "similarity"),
-        simulated=series.source.simulated,
-        subtitle="all weeks and acts · orange raises the forecast, blue lowers it",
-        dark=is_dark(),
         largest=max(float(np.quantile(np.abs(total), 0.999)), 1e-9),
     )
     show(figure, "why-pairs", "Contribution of each pair of countries", file="why-pairs")

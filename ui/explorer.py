@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -10,13 +10,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from trnn_core.charts.bars import before_after, ranking
-from trnn_core.charts.heatmap import Kind, heatmap
+from trnn_core.charts.heatmap import heatmap
 from trnn_core.charts.lines import activity, dyad_history, unit_of
+from trnn_core.charts.look import Measure
 from trnn_core.charts.map import map_frame
-from trnn_core.charts.network import Scene, network
+from trnn_core.charts.node_link import Scene, network
 from trnn_core.charts.order import LAYOUTS, ORDERS, Layout, Order
 from trnn_core.data import transforms
-from trnn_core.data.report import summary
+from trnn_core.data.import_report import summary
 from trnn_core.data.series import RelationalSeries
 from trnn_core.export.graphs import to_graph, to_graphml
 from trnn_core.export.summaries import busiest_pairs, most_active, shares
@@ -27,10 +28,10 @@ from ui.dyad import follow_click, pick_pair
 from ui.forecast_options import LAYOUT_WORDS, ORDER_WORDS
 from ui.guard import guard
 from ui.links import begin_with, judge, segments, select
-from ui.page import is_dark, show
+from ui.page import look, show
+from ui.phrases import escape
 from ui.pickers import pick_action
 from ui.store import order, positions
-from ui.words import escape
 
 PLAY_SECONDS = 1.2
 SAMPLED = 8_000_000  # cells whose distribution is drawn
@@ -85,7 +86,8 @@ def one_week(series: RelationalSeries, playing: bool) -> None:
             clicked = week_picture(series, t, action, view, by)
         with right:
             pair_picture(series, clicked, action)
-            show(activity(series, dark=is_dark(), mark=t, height=300), "activity", "Events of each action over time")
+            figure = activity(series, look(simulated=series.source.simulated, height=300), mark=t)
+            show(figure, "activity", "Events of each action over time")
         take_away(series, t, action)
 
 
@@ -113,13 +115,8 @@ def pick_week(series: RelationalSeries, playing: bool) -> int:
 def week_picture(series: RelationalSeries, t: int, action: int, view: str, by: str) -> tuple[int, int] | None:
     matrix = np.asarray(series.values[t, :, :, action], dtype=float)
     title, when = f"Observed {series.actions[action]}", f"{series.period} of {series.dates[t]}"
-    kind: Kind = "count" if series.source.kind == "count" else "value"
-    about: dict[str, Any] = {
-        "kind": kind,
-        "unit": unit_of(series),
-        "simulated": series.source.simulated,
-        "dark": is_dark(),
-    }
+    measure = Measure("count" if series.source.kind == "count" else "value", unit_of(series))
+    simulated = series.source.simulated
     figure: go.Figure
     if view == "Network":
         layout = cast(Layout, by)
@@ -128,22 +125,18 @@ def week_picture(series: RelationalSeries, t: int, action: int, view: str, by: s
             matrix,
             series.actors,
             positions(series, layout),
-            title,
-            subtitle=f"{when} · thicker, stronger colour: more",
-            height=620,
+            look(title, simulated=simulated, subtitle=f"{when} · thicker, stronger colour: more", height=620),
+            measure=measure,
             scene=scene,
-            **about,
         )
     else:
-        largest = _largest(series.fingerprint, action, series)
         figure = heatmap(
             matrix,
             series.actors,
-            title,
-            subtitle=f"{when} · stronger colour: more",
+            look(title, simulated=simulated, subtitle=f"{when} · stronger colour: more"),
+            measure=measure,
             order=order(series, cast(Order, by)),
-            largest=largest,
-            **about,
+            largest=_largest(series.fingerprint, action, series),
         )
     return show(figure, f"week-{view}", f"{title}, {when}", clicks=True, file="week")
 
@@ -187,7 +180,7 @@ def pair_picture(series: RelationalSeries, clicked: tuple[int, int] | None, acti
     top = _busiest(series.fingerprint, series).iloc[0]
     follow_click(clicked, series.actors)
     i, j = pick_pair(series.actors, (series.actors.index(top["source"]), series.actors.index(top["target"])))
-    figure = dyad_history(series, i, j, action, last=None, dark=is_dark(), height=300)
+    figure = dyad_history(series, (i, j, action), look(simulated=series.source.simulated, height=300), last=None)
     show(figure, "pair", f"History of {series.actors[i]} to {series.actors[j]}", file="pair")
 
 
@@ -195,37 +188,18 @@ def figures(series: RelationalSeries) -> None:
     part = _shares(series.fingerprint, series)
     unit = "events" if series.source.kind == "count" else "sum of values"
     who, whom, facts = st.columns([3, 3, 2], gap="medium")
+    simulated = series.source.simulated
     with who:
         table = _active(series.fingerprint, series)
-        show(
-            ranking(
-                list(table["actor"]),
-                list(table["sent"]),
-                "Most active senders",
-                unit=unit,
-                axis="sender",
-                simulated=series.source.simulated,
-                dark=is_dark(),
-            ),
-            "senders",
-            "The most active senders",
-        )
+        senders = look("Most active senders", simulated=simulated)
+        figure = ranking(list(table["actor"]), list(table["sent"]), senders, unit=unit, axis="sender")
+        show(figure, "senders", "The most active senders")
     with whom:
         pairs = _busiest(series.fingerprint, series)
         names = [f"{s} → {t}" for s, t in zip(pairs["source"], pairs["target"], strict=True)]
-        show(
-            ranking(
-                names,
-                list(pairs["total"]),
-                "Busiest pairs",
-                unit=unit,
-                axis="sender → receiver",
-                simulated=series.source.simulated,
-                dark=is_dark(),
-            ),
-            "pairs",
-            "The busiest pairs",
-        )
+        busiest = look("Busiest pairs", simulated=simulated)
+        figure = ranking(names, list(pairs["total"]), busiest, unit=unit, axis="sender → receiver")
+        show(figure, "pairs", "The busiest pairs")
     with facts:
         st.metric(
             "Cells that are zero",
@@ -280,7 +254,7 @@ def transform_view(series: RelationalSeries) -> None:
     )
     counts = _transformed(series.fingerprint, name, series)
     show(
-        before_after(*counts, name, simulated=series.source.simulated, dark=is_dark()),
+        before_after(*counts, name, look(simulated=series.source.simulated)),
         "transform",
         f"Values before and after {name}",
     )

@@ -57,56 +57,8 @@ def pick_options(actors: Sequence[str]) -> Options:
     with st.popover(
         "Options", icon=":material/tune:", help="Places, order, colours, how many relations, which countries."
     ):
-        layout = select(
-            "Places of the countries",
-            LAYOUTS,
-            "layout",
-            name=LAYOUT_WORDS.__getitem__,
-            words=(
-                "Network: countries with strong ties stand close to each other; all on a circle; or where they lie on"
-                " the map, near neighbours a little apart. Places never change from week to week."
-            ),
-        )
-        order = select(
-            "Order of the rows",
-            ORDERS,
-            "order",
-            name=ORDER_WORDS.__getitem__,
-            words=(
-                "Heatmap and chord: countries with like partners side by side; by bloc; the most active first; or by"
-                " name."
-            ),
-        )
-        by_bloc = select(
-            "Colours of the countries",
-            COLOURS,
-            "colours",
-            words=(
-                "Network: blocs are groups of countries that cooperated more with each other than with the rest, over"
-                " the whole data."
-            ),
-        )
-        judge("top", is_number(5, 300), "Strongest relations")
-        top = st.slider(
-            "Strongest relations shown",
-            5,
-            300,
-            60,
-            5,
-            key="top",
-            bind="query-params",
-            help="Network and chord: only so many are drawn, the strongest ones (top k).",
-        )
-        judge("least", is_number(0, 1e12), "Smallest figure")
-        threshold = st.number_input(
-            "Smallest figure shown",
-            min_value=0.0,
-            value=0.0,
-            step=0.5,
-            key="least",
-            bind="query-params",
-            help="Network and chord: relations below this figure are left out (threshold).",
-        )
+        layout, order, by_bloc = pick_arrangement()
+        top, threshold = pick_strength()
         ego = select(
             "Relations of one country",
             [ALL, *actors],
@@ -124,11 +76,70 @@ def pick_options(actors: Sequence[str]) -> Options:
         )
     return Options(
         view,
-        cast(Layout, layout),
-        cast(Order, order),
-        by_bloc == COLOURS[1],
+        layout,
+        order,
+        by_bloc,
         top,
         threshold or None,
         None if ego == ALL else list(actors).index(ego),
         tuple(i for i, a in enumerate(actors) if a in kept) if kept else None,
     )
+
+
+def pick_arrangement() -> tuple[Layout, Order, bool]:
+    """Places of the nodes, order of the rows, and whether blocs have colours."""
+    layout = select(
+        "Places of the countries",
+        LAYOUTS,
+        "layout",
+        name=LAYOUT_WORDS.__getitem__,
+        words=(
+            "Network: countries with strong ties stand close to each other; all on a circle; or where they lie on"
+            " the map, near neighbours a little apart. Places never change from week to week."
+        ),
+    )
+    order = select(
+        "Order of the rows",
+        ORDERS,
+        "order",
+        name=ORDER_WORDS.__getitem__,
+        words=(
+            "Heatmap and chord: countries with like partners side by side; by bloc; the most active first; or by name."
+        ),
+    )
+    colours = select(
+        "Colours of the countries",
+        COLOURS,
+        "colours",
+        words=(
+            "Network: blocs are groups of countries that cooperated more with each other than with the rest, over"
+            " the whole data."
+        ),
+    )
+    return cast(Layout, layout), cast(Order, order), colours == COLOURS[1]
+
+
+def pick_strength() -> tuple[int, float]:
+    """How many relations are drawn at most, and the smallest figure of one."""
+    judge("top", is_number(5, 300), "Strongest relations")
+    top = st.slider(
+        "Strongest relations shown",
+        5,
+        300,
+        60,
+        5,
+        key="top",
+        bind="query-params",
+        help="Network and chord: only so many are drawn, the strongest ones (top k).",
+    )
+    judge("least", is_number(0, 1e12), "Smallest figure")
+    threshold = st.number_input(
+        "Smallest figure shown",
+        min_value=0.0,
+        value=0.0,
+        step=0.5,
+        key="least",
+        bind="query-params",
+        help="Network and chord: relations below this figure are left out (threshold).",
+    )
+    return top, threshold

@@ -10,10 +10,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from trnn_core.charts.chord import chord
-from trnn_core.charts.heatmap import MANY, Kind, heatmap
+from trnn_core.charts.edges import strongest
+from trnn_core.charts.heatmap import MANY, heatmap
 from trnn_core.charts.lines import Fan, dyad_history, unit_of
+from trnn_core.charts.look import Kind, Look, Measure
 from trnn_core.charts.map import map_frame
-from trnn_core.charts.network import Scene, network, strongest
+from trnn_core.charts.node_link import Scene, network
 from trnn_core.data.series import RelationalSeries
 from trnn_core.export.forecasts import RunForecast
 from trnn_core.runs import layout
@@ -82,6 +84,10 @@ class Picture:
             return "change"
         return "count" if self.series.source.kind == "count" or self.show == "Uncertainty" else "value"
 
+    @property
+    def measure(self) -> Measure:
+        return Measure(self.kind, unit_of(self.series))
+
     def matrix(self) -> np.ndarray:
         """What is drawn, (N, N)."""
         f, step, action = self.forecast, self.step, self.action
@@ -127,20 +133,15 @@ class Picture:
         if options.view == "Chord" and self.kind != "change":
             meaning = "wide at the sender, coloured by it"
         who = "" if options.ego is None else f" of {actors[options.ego]}"
-        about: dict[str, Any] = {
-            "edges": edges,
-            "kind": self.kind,
-            "unit": unit_of(self.series),
-            "simulated": self.forecast.simulated,
-            "dark": dark,
-            "height": height,
-            "subtitle": f"{when} · {len(edges)} strongest relations{who} · {meaning}",
-        }
+        note = f"{when} · {len(edges)} strongest relations{who} · {meaning}"
+        look = Look(title, simulated=self.forecast.simulated, subtitle=note, dark=dark, height=height)
         if options.view == "Chord":
-            return chord(matrix, actors, title, order=order(self.series, options.order), **about)
+            rows = order(self.series, options.order)
+            return chord(matrix, actors, look, order=rows, measure=self.measure, edges=edges)
         frame = map_frame(actors) if options.layout == "geography" else None
         scene = Scene(blocs(self.series) if options.by_bloc else None, frame, hidden)
-        return network(matrix, actors, positions(self.series, options.layout), title, scene=scene, **about)
+        places = positions(self.series, options.layout)
+        return network(matrix, actors, places, look, measure=self.measure, edges=edges, scene=scene)
 
     def _heatmap(self, dark: bool) -> go.Figure:
         title, when = self.titles()
@@ -152,13 +153,9 @@ class Picture:
         return heatmap(
             self.matrix(),
             self.forecast.actors,
-            title,
-            kind=self.kind,
-            unit=unit_of(self.series),
-            subtitle=note,
-            simulated=self.forecast.simulated,
+            Look(title, simulated=self.forecast.simulated, subtitle=note, dark=dark),
+            measure=self.measure,
             order=rows,
-            dark=dark,
             details=self._details() if len(rows) <= MANY else None,
             breaks=breaks,
         )
@@ -184,4 +181,5 @@ class Picture:
         dates = np.array(f.dates, dtype="datetime64[D]")
         fan = Fan(dates, f.mean[at], f.lower[at], f.upper[at], f.level)
         origin = int(np.searchsorted(self.series.dates, np.datetime64(f.last_date))) if f.happened is not None else None
-        return dyad_history(self.series, *pair, self.action, fan=fan, origin=origin, dark=dark)
+        look = Look(simulated=self.series.source.simulated, dark=dark)
+        return dyad_history(self.series, (*pair, self.action), look, fan=fan, origin=origin)

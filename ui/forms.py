@@ -15,8 +15,8 @@ from pydantic.fields import FieldInfo
 from trnn_core.data import designs, transforms
 from trnn_core.models.settings import OneOf
 from ui.links import is_number, judge
+from ui.phrases import sentence
 from ui.setting_words import HELP, LABELS, WORDS
-from ui.words import sentence
 
 LARGEST = 2**53  # what a browser can count exactly
 

@@ -12,17 +12,17 @@ import pandas as pd
 import streamlit as st
 
 from trnn_core.data.corrections import add_corrections
+from trnn_core.data.import_report import summary
 from trnn_core.data.options import ImportOptions
 from trnn_core.data.readers import write_npz
-from trnn_core.data.report import summary
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.runs.tasks import Task, find_task, start_task
 from trnn_core.verbs.import_task import RESULT, arguments_of, series_of
 from ui.guard import guard, guarded
 from ui.page import simulated_badge
+from ui.phrases import about_series, duration, escape
 from ui.store import data_folder, data_sets, run_store
-from ui.words import about_series, duration, escape
 
 LINK = "import"
 REFRESH_SECONDS = 0.5

@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from trnn_core.data.corrections import load_corrections
 from trnn_core.data.options import WEEKDAYS, ImportOptions
 from trnn_core.data.readers import FORMATS, recognise
-from trnn_core.data.readers.inputs import find_inputs
+from trnn_core.data.readers.inputs import Input, find_inputs
 from trnn_core.data.series import PERIODS
 from ui.import_preview import pick_columns, preview
 from ui.import_result import asked_for, begin, show_import
+from ui.phrases import escape
 from ui.store import data_folder
 from ui.uploads import pick_files
-from ui.words import escape
 
 MAX_CELLS = 2**26  # half a gigabyte of figures; larger sets go through the command line
 AUTO = "as the file has it"
@@ -73,7 +74,7 @@ def choose(paths: list[Path]) -> None:
         begin(paths, form, options)
 
 
-def choices(form: str, source, base: ImportOptions, title: str) -> ImportOptions:
+def choices(form: str, source: Input, base: ImportOptions, title: str) -> ImportOptions:
     settings: dict[str, object] = {"title": title, "corrections": load_corrections(data_folder() / "corrections.json")}
     if form == "npz":
         return base.model_copy(update=settings)
@@ -92,52 +93,23 @@ def choices(form: str, source, base: ImportOptions, title: str) -> ImportOptions
         format_func=str.capitalize,
         help="Hoff (2015) and the paper use Thursday.",
     )
-    actors = c.text_input(
+    settings["actors"] = c.text_input(
         "Countries",
         "25",
         key="import_actors",
         help="25 keeps the 25 most active; or all; or names separated by commas (semicolons where a name has a comma).",
     )
-    settings["actors"] = actors
     if form in ("icews", "polecat", "gdelt"):
-        settings["actions"] = a.selectbox(
-            "Actions",
-            ["quad", "root"],
-            key="import_actions",
-            format_func={
-                "quad": "four: cooperation and conflict, in words and deeds",
-                "root": "all root codes",
-            }.__getitem__,
-            help="How acts are grouped: the third mode of the tensor.",
-        )
-        settings["value"] = b.selectbox(
-            "Count",
-            ["events", "rows"],
-            key="import_value",
-            format_func={"events": "each event once", "rows": "every row"}.__getitem__,
-            help="Whether repeats of the same event in the file count.",
-        )
+        settings |= event_choices(a, b)
     if form == "table":
-        value = a.selectbox(
-            "Several rows of one cell",
-            [AUTO, "sum", "mean", "rows"],
-            key="import_combine",
-            format_func={
-                AUTO: "refuse them",
-                "sum": "add their values",
-                "mean": "take their mean",
-                "rows": "count the rows",
-            }.__getitem__,
-            help="What to do when date, sender, receiver and action stand in more than one row.",
-        )
-        settings["value"] = None if value == AUTO else value
+        settings["value"] = repeated_rows(a)
         settings["columns"] = pick_columns(source, base)
-    settings["gaps"] = (b if form == "table" else c).selectbox(
+    settings["gaps"] = worded(
+        b if form == "table" else c,
         "Periods without any row",
-        ["zero", "missing"],
-        key="import_gaps",
-        format_func={"zero": "nothing happened: zero", "missing": "not recorded: missing"}.__getitem__,
-        help="Nothing happened, or nothing was recorded? Missing cells are not learnt from.",
+        {"zero": "nothing happened: zero", "missing": "not recorded: missing"},
+        "import_gaps",
+        "Nothing happened, or nothing was recorded? Missing cells are not learnt from.",
     )
     settings["keep_partial"] = st.toggle(
         "Keep a first and last period that are covered only in part",
@@ -148,3 +120,39 @@ def choices(form: str, source, base: ImportOptions, title: str) -> ImportOptions
         "Keep what a country does to itself", key="import_diagonal", help="Domestic events, the diagonal of the matrix."
     )
     return ImportOptions(**{**base.model_dump(), **settings})
+
+
+def event_choices(left: DeltaGenerator, right: DeltaGenerator) -> dict[str, str]:
+    """Of event files: how acts are grouped, and what is counted."""
+    actions = worded(
+        left,
+        "Actions",
+        {"quad": "four: cooperation and conflict, in words and deeds", "root": "all root codes"},
+        "import_actions",
+        "How acts are grouped: the third mode of the tensor.",
+    )
+    value = worded(
+        right,
+        "Count",
+        {"events": "each event once", "rows": "every row"},
+        "import_value",
+        "Whether repeats of the same event in the file count.",
+    )
+    return {"actions": actions, "value": value}
+
+
+def repeated_rows(place: DeltaGenerator) -> str | None:
+    """Of a table: what is made of several rows of one cell; None refuses them."""
+    value = worded(
+        place,
+        "Several rows of one cell",
+        {AUTO: "refuse them", "sum": "add their values", "mean": "take their mean", "rows": "count the rows"},
+        "import_combine",
+        "What to do when date, sender, receiver and action stand in more than one row.",
+    )
+    return None if value == AUTO else value
+
+
+def worded(place: DeltaGenerator, label: str, options: dict[str, str], key: str, words: str) -> str:
+    """A list to choose from that shows what each option means."""
+    return place.selectbox(label, list(options), key=key, format_func=options.__getitem__, help=words)

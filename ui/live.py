@@ -6,15 +6,15 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from trnn_core.charts.live import LINE_NAMES, can_be_log, loss_rows, loss_spec, norm_rows, norm_spec
+from trnn_core.charts.live_loss import LINE_NAMES, can_be_log, loss_rows, loss_spec, norm_rows, norm_spec
 from trnn_core.errors import TRNNError
 from trnn_core.runs import jobs, layout
 from trnn_core.runs.run import Run, Status
 from trnn_core.training.events import Request
 from ui.guard import guard, guarded
 from ui.page import is_dark
+from ui.phrases import STATE_ICONS, duration, escape
 from ui.store import run_store
-from ui.words import STATE_ICONS, duration, escape
 
 REFRESH_SECONDS = 1.0
 STATE_WORDS = {

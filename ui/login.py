@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from trnn_core.errors import TRNNError
 from ui.door import visitors
 from ui.guard import guarded
-from ui.words import escape
+from ui.phrases import escape
 
 
 def is_welcome(email: str | None, allow: Iterable[str]) -> bool:

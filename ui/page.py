@@ -12,6 +12,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from trnn_core.charts.look import Look
 from ui.guard import guard, show_notes
 from ui.links import close_link, open_link
 from ui.login import gate
@@ -74,6 +75,11 @@ def navigation() -> None:
 
 def is_dark() -> bool:
     return getattr(st.context.theme, "type", "light") == "dark"
+
+
+def look(title: str = "", *, simulated: bool, subtitle: str = "", height: int = 0) -> Look:
+    """Of a chart on this side of the theme."""
+    return Look(title, simulated=simulated, subtitle=subtitle, dark=is_dark(), height=height)
 
 
 def show(figure: go.Figure, key: str, alt: str, *, clicks: bool = False, file: str = "chart") -> tuple[int, int] | None:

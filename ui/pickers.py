@@ -9,7 +9,7 @@ import streamlit as st
 from trnn_core.runs.run import Run
 from trnn_core.words import percent
 from ui.links import linked, segments
-from ui.words import Scores
+from ui.phrases import Scores
 
 NEXT, HELD = "next", "run_in_hand"
 ACTION_HELP = (
@@ -60,6 +60,11 @@ def pick_held(
     chosen = linked(label, offered, "run", first or (held if held in offered else offered[0]), words, name=name)
     st.session_state[HELD] = chosen
     return chosen
+
+
+def slide_step(label: str, n_steps: int, key: str, words: str) -> int:
+    """How many periods ahead by a slider, from 0 for the next."""
+    return st.slider(label, 1, n_steps, 1, key=key, help=words) - 1
 
 
 def pick_week(origins: Sequence[str], period: str, last: str) -> str | None:

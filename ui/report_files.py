@@ -17,8 +17,8 @@ from trnn_core.verbs.export_task import FORMS, KIND, RESULT, arguments_of
 from ui.downloads import save_button
 from ui.guard import guard, guarded
 from ui.links import judge
+from ui.phrases import escape
 from ui.store import run_store
-from ui.words import escape
 
 REFRESH_SECONDS = 0.5
 

@@ -11,8 +11,8 @@ import streamlit as st
 from plotly.offline import get_plotlyjs
 from streamlit import runtime
 
+from trnn_core.export.html_report import html_report
 from trnn_core.export.material import gather
-from trnn_core.export.report import html_report
 from trnn_core.runs.run import Run
 from trnn_core.verbs.export_task import arguments_of
 from ui.store import run_store

@@ -7,7 +7,8 @@ import streamlit as st
 
 from trnn_core.errors import TRNNError
 from trnn_core.runs.run import Run
-from ui.words import duration, progress, scores_of
+from ui.phrases import duration, progress, scores_of
+from ui.table_columns import number, text
 
 
 def prefix() -> str:
@@ -50,19 +51,19 @@ def runs_table(runs: list[Run]) -> None:
         hide_index=True,
         column_config={
             "forecast": st.column_config.LinkColumn("", display_text="open", help="Open this run's forecast", width=60),
-            "run": st.column_config.TextColumn("Run"),
-            "status": st.column_config.TextColumn("Status"),
-            "progress": st.column_config.TextColumn("Progress"),
+            "run": text("Run"),
+            "status": text("Status"),
+            "progress": text("Progress"),
             "validation loss": st.column_config.LineChartColumn(
                 "Validation loss", help="From the first epoch to the last; lower is better"
             ),
-            "skill": st.column_config.NumberColumn(
+            "skill": number(
                 "Skill",
-                format="%+.0f\u00a0%%",
-                help="How much lower the squared error is than that of repeating the last period, on unseen periods",
+                "%+.0f\u00a0%%",
+                "How much lower the squared error is than that of repeating the last period, on unseen periods",
             ),
-            "time": st.column_config.TextColumn("Training time"),
-            "data": st.column_config.TextColumn("Data"),
+            "time": text("Training time"),
+            "data": text("Data"),
             "started": st.column_config.DatetimeColumn("Started", format="D MMM YYYY, HH:mm"),
         },
     )

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-import numpy as np
 import streamlit as st
 
 from trnn_core.charts.lines import unit_of
-from trnn_core.charts.network import network, strongest
 from trnn_core.data.series import RelationalSeries
+from trnn_core.insight.answers import Outcome
 from trnn_core.insight.library import Scenario, delete_scenario, list_scenarios
-from trnn_core.insight.shocks import Shock
-from trnn_core.insight.words import apart, say_effect
+from trnn_core.insight.sentences import apart, say_effect
 from trnn_core.runs.run import Run
 from ui.explain import download_table
-from ui.page import is_dark, show
-from ui.store import positions
-from ui.words import escape
+from ui.page import look, show
+from ui.phrases import escape
+from ui.pickers import slide_step
+from ui.scenario_pictures import arrows, thickest
+from ui.table_columns import RELATION, SIGNED, number
 
 
 def shelf(run: Run, series: RelationalSeries, open_scenario: Callable[[Scenario], None]) -> None:
@@ -50,15 +50,6 @@ def shelf(run: Run, series: RelationalSeries, open_scenario: Callable[[Scenario]
         compare(kept, series)
 
 
-def thickest(weeks: np.ndarray, shocks: Sequence[Shock], series: RelationalSeries) -> float:
-    """What the thickest arrow stands for in all weeks (H, N, N), so that what fades looks it: the strongest difference
-    outside the relations that were changed themselves, beside which all others would be hairlines."""
-    rest = np.abs(weeks)
-    for shock in shocks:
-        rest[:, series.actors.index(shock.source), series.actors.index(shock.target)] = 0.0
-    return float(rest.max() or np.abs(weeks).max())
-
-
 def compare(kept: list[Scenario], series: RelationalSeries) -> None:
     names = {s.scenario_id: s for s in kept}
     chosen = st.multiselect(
@@ -73,64 +64,57 @@ def compare(kept: list[Scenario], series: RelationalSeries) -> None:
     )
     if len(chosen) != 2:
         return
-    outcomes = [names[i].outcome() for i in chosen]
-    largest = max(
-        thickest(o.difference.sum(axis=-1), names[i].shocks, series) for o, i in zip(outcomes, chosen, strict=True)
-    )
+    first, second = (names[i] for i in chosen)
+    outcomes = (first.outcome(), second.outcome())
     horizon = min(o.horizon for o in outcomes)
-    step = (
-        st.slider(
-            f"{series.period.capitalize()}s ahead", 1, horizon, 1, key="ahead-compare", help="The same week in both."
-        )
-        - 1
-    )
-    matrices = [
-        np.where(np.abs(o.difference[step].sum(axis=-1)) < 0.005, 0.0, o.difference[step].sum(axis=-1))
-        for o in outcomes
-    ]
-    for column, i, outcome, matrix in zip(st.columns(2, gap="medium"), chosen, outcomes, matrices, strict=True):
-        with column:
-            figure = network(
-                matrix,
-                series.actors,
-                positions(series, "force"),
-                names[i].name,
-                edges=strongest(matrix, top=30),
-                largest=largest,
-                kind="change",
-                unit=unit_of(series),
-                simulated=series.source.simulated,
-                subtitle=f"{series.period} of {outcome.dates[step]} · all acts · orange: more, blue: less",
-                dark=is_dark(),
-                height=460,
-            )
-            show(figure, f"compare-{i}", f"Difference network of the scenario {names[i].name}", file="scenario")
-            st.caption(escape(say_effect(outcome, series.actors, series.actions, step, series.period, unit_of(series))))
-    table = apart(outcomes[0], outcomes[1], series.actors, series.actions)
+    step = slide_step(f"{series.period.capitalize()}s ahead", horizon, "ahead-compare", "The same week in both.")
+    side_by_side((first, second), outcomes, step, series)
+    table = apart(*outcomes, series.actors, series.actions)
     now = table[table["date"] == outcomes[0].dates[step]]
     if now.empty:
         st.caption(f"The two look at other {series.period}s; only the pictures can be compared.")
         return
-    first = now.iloc[0]
+    furthest = now.iloc[0]
     st.markdown(
         escape(
-            f"They are furthest apart in {first['source']} → {first['target']}, {first['action']}:"
-            f" {first['first']:+.2g} in the first, {first['second']:+.2g} in the second."
+            f"They are furthest apart in {furthest['source']} → {furthest['target']}, {furthest['action']}:"
+            f" {furthest['first']:+.2g} in the first, {furthest['second']:+.2g} in the second."
         )
     )
-    number = st.column_config.NumberColumn
     st.dataframe(
         now.head(10),
         hide_index=True,
         key="apart",
         column_config={
             "date": None,
-            "source": "Sender",
-            "target": "Receiver",
-            "action": "Action",
-            "first": number(names[chosen[0]].name, format="%+.3g"),
-            "second": number(names[chosen[1]].name, format="%+.3g"),
-            "apart": number("Second less first", format="%+.3g"),
+            **RELATION,
+            "first": number(first.name, SIGNED),
+            "second": number(second.name, SIGNED),
+            "apart": number("Second less first", SIGNED),
         },
     )
     download_table(table, "scenarios-compared", series, "compare")
+
+
+def side_by_side(
+    scenarios: tuple[Scenario, Scenario], outcomes: tuple[Outcome, Outcome], step: int, series: RelationalSeries
+) -> None:
+    """Both difference networks of one week, on one scale."""
+    weeks = [outcome.difference.sum(axis=-1) for outcome in outcomes]  # (H, N, N) each
+    largest = max(thickest(w, s.shocks, series) for w, s in zip(weeks, scenarios, strict=True))
+    columns = st.columns(2, gap="medium")
+    for column, scenario, outcome, all_acts in zip(columns, scenarios, outcomes, weeks, strict=True):
+        with column:
+            about = look(
+                scenario.name,
+                simulated=series.source.simulated,
+                subtitle=f"{series.period} of {outcome.dates[step]} · all acts · orange: more, blue: less",
+                height=460,
+            )
+            show(
+                arrows(all_acts[step], series, about, top=30, largest=largest),
+                f"compare-{scenario.scenario_id}",
+                f"Difference network of the scenario {scenario.name}",
+                file="scenario",
+            )
+            st.caption(escape(say_effect(outcome, series.actors, series.actions, step, series.period, unit_of(series))))

@@ -10,14 +10,14 @@ from pydantic import BaseModel
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.models.config import ModelConfig
+from trnn_core.models.model_config import ModelConfig
 from trnn_core.models.size import count_parameters, count_vector_parameters, operations
 from trnn_core.runs.run import Run
 from trnn_core.training.config import DataConfig, Recipe, TrainConfig
 from trnn_core.training.recipes import PRESET_WORDS, PRESETS, preset, read_recipe, recipe_text
 from ui.forms import fields, shape_widget
 from ui.links import segments
-from ui.words import duration
+from ui.phrases import duration
 
 ESSENTIAL = ("model.cell", "data.design", "data.window", "train.epochs", "train.learning_rate", "train.regularisation")
 ESSENTIAL_DYAD = (

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from trnn_core.charts.tuning import setting_importance, setting_name, trial_history
+from trnn_core.charts.search_trials import setting_importance, setting_name, trial_history
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
@@ -20,11 +20,11 @@ from trnn_core.training.config import Recipe
 from trnn_core.training.recipes import read_recipe
 from trnn_core.training.search import TuneConfig, default_space, parse_space
 from trnn_core.words import percent
-from ui.executors import checked, pick_cluster, pick_workers
+from ui.executor_choice import checked, pick_cluster, pick_workers
 from ui.guard import guard, guarded
-from ui.page import is_dark, show
+from ui.page import look, show
+from ui.phrases import duration, escape
 from ui.store import run_store
-from ui.words import duration, escape
 
 REFRESH_SECONDS = 2.0
 NAMED = "%Y%m%d-%H%M%S"
@@ -210,14 +210,14 @@ def results(study: Study) -> None:
         help="Beside the settings the search began with. On the test periods the gain is usually smaller.",
     )
     show(
-        trial_history(trials, simulated=simulated, dark=is_dark()),
+        trial_history(trials, look(simulated=simulated)),
         "trials",
         "Validation loss of every trial",
         file="trials",
     )
     if found["importance"]:
         show(
-            setting_importance(found["importance"], simulated=simulated, dark=is_dark()),
+            setting_importance(found["importance"], look(simulated=simulated)),
             "importance",
             "Which settings mattered",
             file="importance",

@@ -26,7 +26,7 @@ import torch  # noqa: E402
 from run import BATCH, CASES, INPUT, LENGTH  # noqa: E402
 
 from trnn_core.cells import stacked  # noqa: E402
-from trnn_core.models.config import ModelConfig  # noqa: E402
+from trnn_core.models.model_config import ModelConfig  # noqa: E402
 from trnn_core.models.network import TensorNetwork  # noqa: E402
 
 REPEATS = 200

@@ -46,7 +46,7 @@ def make_epoch(name: str, case: str, learn: Callable | None = None) -> Callable[
     import torch
     from rivals import EinsumLSTM, TensorlyLSTM, VectorLSTM
 
-    from trnn_core.models.config import ModelConfig
+    from trnn_core.models.model_config import ModelConfig
     from trnn_core.models.network import TensorNetwork
 
     learn = learn or TensorNetwork.accumulate
@@ -169,7 +169,7 @@ def task_growth(repeats: int) -> dict:
     import torch
     from rivals import VectorLSTM
 
-    from trnn_core.models.config import ModelConfig
+    from trnn_core.models.model_config import ModelConfig
     from trnn_core.models.network import TensorNetwork
 
     torch.set_num_threads(1)

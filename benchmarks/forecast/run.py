@@ -33,10 +33,10 @@ sys.path.insert(0, str(ROOT))
 
 from trnn_core.data.readers.npz import read_npz  # noqa: E402
 from trnn_core.evaluation.ablations import ABLATIONS  # noqa: E402
-from trnn_core.evaluation.backtest import backtest  # noqa: E402
 from trnn_core.evaluation.forecasters import describe, names  # noqa: E402
 from trnn_core.evaluation.protocol import Protocol  # noqa: E402
 from trnn_core.evaluation.results import BacktestResult  # noqa: E402
+from trnn_core.evaluation.rolling_origins import backtest  # noqa: E402
 
 SERIES = ("icews0515_weekly_hoff25_quad", "icews2018_19_daily_hoff25_quad", "keds_levant_weekly_16_quad")
 PARTS = {  # models and how many steps ahead

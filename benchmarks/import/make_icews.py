@@ -16,6 +16,7 @@ from pyarrow import csv
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.event_files import ICEWS
 from trnn_core.data.countries import actors
 
 UNIQUE = 0.756  # unique events per row in the real files
@@ -25,28 +26,6 @@ N_NAMES, N_TEXTS = 300_000, 270
 SYLLABLES = np.array(
     ["ka", "ro", "min", "tal", "esh", "vor", "ina", "del", "bra", "qui", "zón", "lef", "mar", "ost", "hun", "pay"]
 )
-HEADER = [
-    "Event ID",
-    "Event Date",
-    "Source Name",
-    "Source Sectors",
-    "Source Country",
-    "Event Text",
-    "CAMEO Code",
-    "Intensity",
-    "Target Name",
-    "Target Sectors",
-    "Target Country",
-    "Story ID",
-    "Sentence Number",
-    "Publisher",
-    "City",
-    "District",
-    "Province",
-    "Country",
-    "Latitude",
-    "Longitude",
-]
 
 
 def words(rng: np.random.Generator, n: int, low: int, high: int) -> np.ndarray:
@@ -120,7 +99,7 @@ def chunk(rng: np.random.Generator, pool: dict[str, np.ndarray], first: int, n: 
         _take(np.array([f"{v / 100:.4f}" for v in range(-9000, 9000, 9)]), number[0]),
         _take(np.array([f"{v / 100:.3f}" for v in range(-18000, 18000, 18)]), number[1]),
     ]
-    return pa.table([c.cast(pa.string()) for c in columns], HEADER)
+    return pa.table([c.cast(pa.string()) for c in columns], list(ICEWS))
 
 
 def _take(values: np.ndarray, index: np.ndarray) -> pa.Array:
@@ -132,7 +111,7 @@ def write(n_rows: int, path: Path, seed: int = 0) -> None:
     pool = pools(rng)
     options = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
     with path.open("wb") as file:
-        file.write("\t".join(HEADER).encode() + b"\n")
+        file.write("\t".join(ICEWS).encode() + b"\n")
         for first in range(0, n_rows, CHUNK):
             csv.write_csv(chunk(rng, pool, first, min(CHUNK, n_rows - first)), file, options)
 

@@ -36,12 +36,12 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-from trnn_core.data.simulate import LINEAR, THRESHOLD, simulate, truth_of  # noqa: E402
+from trnn_core.data.simulation import LINEAR, THRESHOLD, simulate, truth_of  # noqa: E402
 from trnn_core.insight.answers import InfluenceSet  # noqa: E402
 from trnn_core.insight.attribution import attribute  # noqa: E402
-from trnn_core.insight.impulse import impulse_response  # noqa: E402
-from trnn_core.insight.influence import recovery  # noqa: E402
+from trnn_core.insight.influence_matrices import recovery  # noqa: E402
 from trnn_core.insight.loading import explain_influence, explain_run, load_view  # noqa: E402
+from trnn_core.insight.responses import impulse_response  # noqa: E402
 from trnn_core.insight.view import NetworkView  # noqa: E402
 from trnn_core.runs.demo import ensure_demo  # noqa: E402
 from trnn_core.runs.store import RunStore  # noqa: E402

@@ -32,7 +32,7 @@ from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 from scripts.find_browser import installed  # noqa: E402
 from scripts.serve import Server  # noqa: E402
 from trnn_core.data.readers.npz import read_npz, write_npz  # noqa: E402
-from trnn_core.data.simulate import simulate  # noqa: E402
+from trnn_core.data.simulation import simulate  # noqa: E402
 from trnn_core.runs import jobs  # noqa: E402
 from trnn_core.runs.execute import train_run  # noqa: E402
 from trnn_core.runs.store import RunStore  # noqa: E402

@@ -36,7 +36,8 @@ def draw(data: str, runs: str | None) -> None:
     """Matrix and network of the forecast, or of the last period without one, and the activity over time."""
     from trnn_core.charts.heatmap import heatmap
     from trnn_core.charts.lines import activity
-    from trnn_core.charts.network import network
+    from trnn_core.charts.look import Look
+    from trnn_core.charts.node_link import network
     from trnn_core.charts.order import place_actors
     from trnn_core.data.readers.npz import read_npz
     from trnn_core.runs.store import RunStore
@@ -44,11 +45,11 @@ def draw(data: str, runs: str | None) -> None:
     series = read_npz(data)
     forecast = RunStore(runs).runs()[0].forecast() if runs else None
     matrix = forecast["mean"][0][..., 0] if forecast else series.values[-1, ..., 0]
-    simulated = series.source.simulated
+    look = Look("Relations", simulated=series.source.simulated)
     figures = {
-        "heatmap": heatmap(matrix, series.actors, "Relations", simulated=simulated),
-        "network": network(matrix, series.actors, place_actors(series, "force"), "Relations", simulated=simulated),
-        "activity": activity(series),
+        "heatmap": heatmap(matrix, series.actors, look),
+        "network": network(matrix, series.actors, place_actors(series, "force"), look),
+        "activity": activity(series, Look(simulated=series.source.simulated)),
     }
     sizes = {name: len(figure.to_json()) for name, figure in figures.items()}
     print(json.dumps({"shape": series.shape, "characters": sizes}))

@@ -32,9 +32,9 @@ import smooth
 from tests.training.dask_cluster import Cluster, free_port
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import RelationalSeries
-from trnn_core.data.simulate import simulate
-from trnn_core.evaluation.backtest import backtest
+from trnn_core.data.simulation import simulate
 from trnn_core.evaluation.protocol import Protocol
+from trnn_core.evaluation.rolling_origins import backtest
 from trnn_core.jobs.executors import open_executor
 
 HERE = Path(__file__).resolve().parent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trnn_core.data.series import Provenance, RelationalSeries
-from trnn_core.data.simulate import simulate
+from trnn_core.data.simulation import simulate
 
 # CAMEO root codes of each quad class, and the share of its events that each gets (a plain guess, not an estimate).
 ROOTS = {

@@ -20,7 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 def main() -> None:
     from tests.faults.killing import kill_campaign
-    from trnn_core.data.simulate import simulate
+    from trnn_core.data.simulation import simulate
     from trnn_core.runs.store import RunStore
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

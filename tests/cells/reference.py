@@ -14,10 +14,10 @@ from tensorly.tenalg import multi_mode_dot
 from torch import Tensor
 from torch.nn import functional
 
-from trnn_core.cells.base import TensorCell
 from trnn_core.cells.gru import TensorGRU
 from trnn_core.cells.lstm import TensorLSTM
 from trnn_core.cells.rnn import TensorRNN
+from trnn_core.cells.tensor_cell import TensorCell
 
 SIGMA: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": torch.sigmoid,

@@ -17,13 +17,13 @@ from torch import Tensor
 
 from tests.cells.paper_bptt import ALL, Backward, Weights, algorithm_1, algorithm_2
 from tests.cells.reference import make_input, make_layer, make_state
-from trnn_core.cells.base import TensorCell
 from trnn_core.cells.lstm import TensorLSTM
 from trnn_core.cells.rnn import TensorRNN
+from trnn_core.cells.tensor_cell import TensorCell
 from trnn_core.cells.tucker import jacobian_factor, kronecker, tucker_map, unfold
 from trnn_core.data.windows import make_windows, split_periods
-from trnn_core.models.config import ModelConfig
 from trnn_core.models.losses import loss
+from trnn_core.models.model_config import ModelConfig
 
 RIGHT, WRONG = 1e-8, 1e-2  # relative: finite differences are good to about 1e-9, the errata are off by far more
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from tests.cells.reference import CELLS, HIDDEN, INPUT, OUTPUT, make_input, make_layer
-from trnn_core.cells.base import init_factor
 from trnn_core.cells.gru import TensorGRU
 from trnn_core.cells.lstm import TensorLSTM
 from trnn_core.cells.rnn import TensorRNN
+from trnn_core.cells.tensor_cell import init_factor
 from trnn_core.errors import TRNNError
 
 every_cell = pytest.mark.parametrize("cell", CELLS)

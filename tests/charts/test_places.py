@@ -7,8 +7,9 @@ import plotly.express as px
 import pytest
 
 from trnn_core.charts.blocs import find_blocs
+from trnn_core.charts.look import Look
 from trnn_core.charts.map import map_frame, place_on_map
-from trnn_core.charts.network import Scene, network
+from trnn_core.charts.node_link import Scene, network
 from trnn_core.charts.order import order_actors
 from trnn_core.data.countries import actors, resolve
 from trnn_core.data.places import place_of
@@ -86,9 +87,8 @@ def test_two_blocs_are_found_named_and_set_side_by_side(small_series) -> None:
 def test_a_network_by_bloc_has_a_legend_and_a_hidden_country_is_not_drawn(small_series) -> None:
     blocs = find_blocs(small_series)
     scene = Scene(blocs, map_frame(small_series.actors), frozenset({0}))
-    figure = network(
-        np.ones((6, 6)), small_series.actors, place_on_map(small_series.actors), "N", simulated=True, scene=scene
-    )
+    places = place_on_map(small_series.actors)
+    figure = network(np.ones((6, 6)), small_series.actors, places, Look("N", simulated=True), scene=scene)
     assert [t.name for t in figure.data if t.showlegend] == [
         n.replace("<", "&lt;").replace(">", "&gt;") for n in blocs.names
     ]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.event_files import icews_row, icews_text, write
 from trnn_core.data import aggregate
-from trnn_core.data.readers import ImportOptions, blocks, read_series
+from trnn_core.data.readers import ImportOptions, line_blocks, read_series
 from trnn_core.data.readers.hashing import SeenKeys, first_rows, hash_texts
 
 words = st.lists(st.text(max_size=40), max_size=60)
@@ -91,7 +91,7 @@ def test_streams_count_as_plain_python_does(
         value="events" if unique else "rows",
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "BLOCK", 700)  # a few lines each
+        patch.setattr(line_blocks, "BLOCK", 700)  # a few lines each
         patch.setattr(aggregate, "_PENDING", 16)
         series = read_series(path, options=options)
     found = Counter()

@@ -14,8 +14,8 @@ from trnn_core.cli import main
 from trnn_core.data.profile import bloc_share, profile
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import QUAD_ACTIONS
-from trnn_core.data.simulate import LINEAR, SATURATING, THRESHOLD, Dynamics, simulate, simulation_truth, truth_of
 from trnn_core.data.simulated_world import COUNTRIES, world_names
+from trnn_core.data.simulation import LINEAR, SATURATING, THRESHOLD, Dynamics, simulate, simulation_truth, truth_of
 from trnn_core.errors import TRNNError
 
 DEMO = REPOSITORY / "data" / "demo.npz"

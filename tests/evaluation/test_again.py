@@ -19,7 +19,7 @@ import hashlib, json, sys
 from dataclasses import fields
 from pathlib import Path
 from trnn_core.data.readers.npz import read_npz
-from trnn_core.evaluation.backtest import backtest
+from trnn_core.evaluation.rolling_origins import backtest
 from trnn_core.evaluation.forecasters import names
 from trnn_core.evaluation.protocol import Protocol
 

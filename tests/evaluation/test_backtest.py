@@ -13,9 +13,9 @@ from trnn_core.cli import main
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.protocol import Protocol
-from trnn_core.evaluation.tables import read_tables, write_tables
+from trnn_core.evaluation.rolling_origins import backtest
+from trnn_core.evaluation.score_tables import read_tables, write_tables
 
 MODELS = ["persistence", "ewma", "relational_ar"]
 SHORT = Protocol(min_origins=12, horizon=2)

@@ -9,10 +9,10 @@ import pytest
 
 from tests.shared_data import shared_file
 from trnn_core.data.readers.npz import read_npz
-from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.intervals import activity_groups
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult
+from trnn_core.evaluation.rolling_origins import backtest
 from trnn_core.models.registry import create
 
 # test MSE seen before on log1p, off the diagonal, last 10 % of the periods: persistence, EWMA, pooled AR, relational AR

@@ -16,8 +16,8 @@ from tests.training.dask_cluster import Cluster
 from tests.training.end_tasks import end_tasks
 from tests.training.test_jobs import until
 from trnn_core.errors import TRNNError
-from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.protocol import Protocol
+from trnn_core.evaluation.rolling_origins import backtest
 from trnn_core.export.material import read_backtest
 from trnn_core.files import read_sealed
 from trnn_core.runs.backtests import pack, read_stored, unpack

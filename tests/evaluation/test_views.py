@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trnn_core.charts import evaluation as charts
+from trnn_core.charts import accuracy as charts
+from trnn_core.charts.look import Look
 from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.evaluation import views
-from trnn_core.evaluation.backtest import backtest
+from trnn_core.evaluation.findings import headline, p_text, p_value, speaker
 from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, label, names
 from trnn_core.evaluation.intervals import GROUPS
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import ALL
-from trnn_core.evaluation.words import headline, p_text, p_value, speaker
-from trnn_core.export.backtests import backtest_workbook, board_csv_table, board_latex, facts, report_blocks
+from trnn_core.evaluation.rolling_origins import backtest
+from trnn_core.export.backtest_report import backtest_workbook, board_csv_table, board_latex, facts, report_blocks
 from trnn_core.export.blocks import Chart, Table, Text
 
 HOSTILE = ("=cmd|x", "<b>B</b>", 'C, "D"', "É & F", "G_%")
@@ -86,22 +87,16 @@ def test_the_sentences_tell_the_figures(result):
 @pytest.mark.parametrize("dark", [False, True])
 def test_every_chart_has_title_units_and_the_simulated_mark(result, dark):
     board, models = views.board(result), list(result.scores)
-    about = {"simulated": True, "dark": dark}
+    look, unit = Look(simulated=True, dark=dark), "squared error"
     figures = [
-        charts.errors_by_model(
-            board["model"].tolist(), board["error"].tolist(), "ewma", unit="squared error", subtitle="", **about
-        ),
-        charts.errors_over_time(
-            views.over_time(result, "mse", 1, ALL), models, unit="squared error", period="week", **about
-        ),
+        charts.errors_by_model(board["model"].tolist(), board["error"].tolist(), "ewma", look, unit=unit),
+        charts.errors_over_time(views.over_time(result, "mse", 1, ALL), models, look, unit=unit, period="week"),
         charts.errors_by_group(
-            views.by_action(result, "mse", 1), models, "Error by action", unit="squared error", axis="action", **about
+            views.by_action(result, "mse", 1), models, look.or_else("Error by action"), unit=unit, axis="action"
         ),
-        charts.errors_by_country(
-            views.by_country(result, "ewma", "mse", 1, ALL), unit="squared error", subtitle="", **about
-        ),
-        charts.pit_histogram(views.pit_bars(result, "ewma", 1), "ewma", **about),
-        charts.coverage_by_group(views.coverage_groups(result, 1), models, GROUPS, **about),
+        charts.errors_by_country(views.by_country(result, "ewma", "mse", 1, ALL), look, unit=unit),
+        charts.pit_histogram(views.pit_bars(result, "ewma", 1), look),
+        charts.coverage_by_group(views.coverage_groups(result, 1), models, GROUPS, look),
     ]
     for figure in figures:
         assert figure.layout.title.text and "SIMULATED" in figure.layout.title.subtitle.text

@@ -11,8 +11,8 @@ from lxml import etree
 
 from tests.export.conftest import NASTY, TITLE
 from trnn_core.errors import TRNNError
+from trnn_core.export.graph_files import dynamic_gexf, dynamic_graphml, static_gexf, static_graphml, weeks_of
 from trnn_core.export.material import Material
-from trnn_core.export.networks import dynamic_gexf, dynamic_graphml, static_gexf, static_graphml, weeks_of
 
 G = "{http://www.gexf.net/1.2draft}"
 

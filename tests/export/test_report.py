@@ -16,8 +16,8 @@ from pypdf import PdfReader
 
 from tests.export.conftest import NASTY, TITLE
 from trnn_core.errors import TRNNError
+from trnn_core.export.html_report import html_report, pdf_report
 from trnn_core.export.material import Material, gather
-from trnn_core.export.report import html_report, pdf_report
 from trnn_core.export.sections import SECTIONS, write_sections
 from trnn_core.words import percent
 

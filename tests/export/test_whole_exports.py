@@ -20,8 +20,8 @@ from pypdf import PdfReader
 from tests.shared_data import REPOSITORY, shared_file
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.export.bundle import write_bundle
+from trnn_core.export.html_report import html_report
 from trnn_core.export.material import Material, gather
-from trnn_core.export.report import html_report
 from trnn_core.runs.execute import train_run
 from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe

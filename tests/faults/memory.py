@@ -11,7 +11,7 @@ from tests.faults.workers import WorkerProcess, make_home, reach
 from tests.load.client import Session, run_alone
 from tests.training.small import TINY
 from trnn_core.data.series import RelationalSeries
-from trnn_core.data.simulate import simulate
+from trnn_core.data.simulation import simulate
 from trnn_core.runs import jobs
 from trnn_core.runs.store import RunStore
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from trnn_core.data.simulate import simulate
+from trnn_core.data.simulation import simulate
 from trnn_core.errors import TRNNError
 from trnn_core.runs.execute import train_run
 from trnn_core.runs.store import RunStore

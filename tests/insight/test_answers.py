@@ -9,18 +9,15 @@ import pytest
 import torch
 
 from tests.trained_store import make_home
-from trnn_core.data.simulate import simulate
+from trnn_core.data.simulation import simulate
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import Attribution, Impulse, Outcome, Unusual, pack, unpack
 from trnn_core.insight.attribution import attribute
-from trnn_core.insight.impulse import impulse_response
+from trnn_core.insight.counterfactual import run_scenario
 from trnn_core.insight.library import delete_scenario, get_scenario, list_scenarios, save_scenario
 from trnn_core.insight.loading import load_view
-from trnn_core.insight.scenario import run_scenario
-from trnn_core.insight.shocks import Shock, changes_of, parse_shock, plant
-from trnn_core.insight.unusual import find_unusual
-from trnn_core.insight.view import NetworkView
-from trnn_core.insight.words import (
+from trnn_core.insight.responses import impulse_response
+from trnn_core.insight.sentences import (
     apart,
     drivers,
     effects,
@@ -31,6 +28,9 @@ from trnn_core.insight.words import (
     say_impulse,
     say_unusual,
 )
+from trnn_core.insight.shocks import Shock, changes_of, parse_shock, plant
+from trnn_core.insight.surprise import find_unusual
+from trnn_core.insight.view import NetworkView
 from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
 from trnn_core.training.networks import build_network

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from trnn_core.data.simulate import simulate
+from trnn_core.data.simulation import simulate
 from trnn_core.errors import TRNNError
 from trnn_core.insight.attribution import attribute
+from trnn_core.insight.counterfactual import run_scenario
 from trnn_core.insight.dyad_view import DyadView
-from trnn_core.insight.impulse import impulse_response
 from trnn_core.insight.loading import explain_influence, explain_run
-from trnn_core.insight.scenario import run_scenario
+from trnn_core.insight.responses import impulse_response
 from trnn_core.insight.shocks import parse_shock
-from trnn_core.insight.unusual import find_unusual
+from trnn_core.insight.surprise import find_unusual
 from trnn_core.models.dyad_training import TrainingPlan
 from trnn_core.models.recommended import Recommended
 from trnn_core.runs.execute import train_run

@@ -10,11 +10,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trnn_core.data.simulate import THRESHOLD, simulate, truth_of
+from trnn_core.data.simulation import THRESHOLD, simulate, truth_of
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import InfluenceSet, scale_matrix
-from trnn_core.insight.impulse import impulse_response
-from trnn_core.insight.influence import (
+from trnn_core.insight.influence_matrices import (
     jacobian_by_period,
     jacobian_influence,
     mltr_influence,
@@ -24,6 +23,7 @@ from trnn_core.insight.influence import (
     recovery,
 )
 from trnn_core.insight.loading import explain_influence, explain_run, load_view
+from trnn_core.insight.responses import impulse_response
 from trnn_core.insight.stability import moderate, without_part
 from trnn_core.insight.view import NetworkView
 from trnn_core.runs.demo import ensure_demo

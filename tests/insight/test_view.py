@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from trnn_core.data.designs import BASES, build_inputs, parse_slice, stack_slices
-from trnn_core.data.simulate import simulate
+from trnn_core.data.simulation import simulate
 from trnn_core.insight.view import NetworkView
 from trnn_core.training.config import Recipe
 from trnn_core.training.networks import build_network

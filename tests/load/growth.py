@@ -16,7 +16,7 @@ from tests.load.client import Session, run_alone
 from tests.load.visitors import MIX, act
 from tests.training.end_tasks import end_tasks
 from tests.training.small import SMALL
-from trnn_core.data.simulate import simulate
+from trnn_core.data.simulation import simulate
 from trnn_core.runs import jobs
 from trnn_core.runs.store import RunStore
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.cells.reference import CELLS, parts_of
 from trnn_core.errors import TRNNError
 from trnn_core.models import network as network_module
-from trnn_core.models.config import ModelConfig
 from trnn_core.models.losses import loss, sequence_loss
+from trnn_core.models.model_config import ModelConfig
 from trnn_core.models.network import TensorNetwork
 
 LIKELIHOODS = ("squared", "poisson", "negative_binomial", "cross_entropy")

@@ -13,8 +13,8 @@ from trnn_core.cells.gru import TensorGRU
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.protocol import Protocol
+from trnn_core.evaluation.rolling_origins import backtest
 from trnn_core.models.channels import Channels
 from trnn_core.models.dyad_network import DyadNetwork, negative_log_likelihood
 from trnn_core.models.dyad_training import Schedule, TrainingPlan

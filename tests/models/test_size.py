@@ -8,8 +8,8 @@ import torch
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.models.channels import Channels
-from trnn_core.models.config import ModelConfig
 from trnn_core.models.dyad_network import DyadNetwork
+from trnn_core.models.model_config import ModelConfig
 from trnn_core.models.network import TensorNetwork
 from trnn_core.models.panel import Panel
 from trnn_core.models.size import count_parameters, count_vector_parameters, operations

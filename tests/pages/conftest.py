@@ -54,7 +54,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _use(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setitem(os.environ, "TRNN_DATA", str(home / "data"))
     monkeypatch.setitem(os.environ, "TRNN_RUNS", str(home / "runs"))
-    monkeypatch.setattr("ui.demo.ensure_demo", lambda runs: None)
+    monkeypatch.setattr("ui.demo_run.ensure_demo", lambda runs: None)
     return home
 
 

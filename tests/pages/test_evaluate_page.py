@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.pages.test_pages import is_sound, words
-from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.protocol import Protocol
+from trnn_core.evaluation.rolling_origins import backtest
 from trnn_core.runs.backtests import result_files
 from trnn_core.runs.store import RunStore
 from trnn_core.runs.tasks import list_tasks

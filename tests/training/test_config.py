@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trnn_core.errors import TRNNError
-from trnn_core.models.config import ModelConfig
+from trnn_core.models.model_config import ModelConfig
 from trnn_core.training.config import DataConfig, Recipe, TrainConfig
 from trnn_core.training.recipes import PRESETS, plain, preset, read_recipe, recipe_text, write_recipe
 

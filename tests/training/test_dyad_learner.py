@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.faults.killing import Trainers, without_seconds
-from trnn_core.data.simulate import simulate
+from trnn_core.data.simulation import simulate
 from trnn_core.errors import TRNNError
 from trnn_core.models.recommended import Recommended
 from trnn_core.models.size import count_parameters

@@ -9,7 +9,7 @@ import pytest
 
 from tests.training.small import SMALL
 from trnn_core.data.readers.npz import write_npz
-from trnn_core.data.simulate import simulate
+from trnn_core.data.simulation import simulate
 from trnn_core.errors import TRNNError
 from trnn_core.runs import forecasting
 from trnn_core.runs.demo import ensure_demo, ship_demo

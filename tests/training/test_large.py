@@ -12,7 +12,7 @@ from tests.training.small import SMALL
 from trnn_core.data import transforms
 from trnn_core.data.readers.npz import read_npz, write_npz
 from trnn_core.data.series import Provenance, RelationalSeries
-from trnn_core.models.baselines import base
+from trnn_core.models.baselines import level_forecaster
 from trnn_core.training import prepare as preparing
 from trnn_core.training.config import Recipe
 
@@ -44,9 +44,9 @@ def test_preparing_in_parts_gives_the_same_bits(
 
 def test_few_enough_cells_are_all_kept_and_many_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = np.random.default_rng(0).random((50, 6, 6)) < 0.8
-    assert base._thinned(seen, 4) is seen
-    monkeypatch.setattr(base, "_NOISE_CELLS", 400)
-    fewer = base._thinned(seen, 4)
+    assert level_forecaster._thinned(seen, 4) is seen
+    monkeypatch.setattr(level_forecaster, "_NOISE_CELLS", 400)
+    fewer = level_forecaster._thinned(seen, 4)
     assert fewer.sum() == 100 and not (fewer & ~seen).any()
     by_period = fewer.sum((1, 2))
     assert by_period.max() - by_period.min() <= 2

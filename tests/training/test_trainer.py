@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info
 
 from tests.training.small import SMALL
 from trnn_core.data.series import Provenance, RelationalSeries
-from trnn_core.data.simulate import simulate
+from trnn_core.data.simulation import simulate
 from trnn_core.errors import TRNNError
 from trnn_core.runs.forecasting import Hindcast, summarise
 from trnn_core.training.config import Recipe, TrainConfig

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from trnn_core.cells.activations import get_activation
-from trnn_core.cells.base import TensorCell
 from trnn_core.cells.bptt import Walk, plus
 from trnn_core.cells.stacked import StackedTucker
+from trnn_core.cells.tensor_cell import TensorCell
 
 R, Z, H = range(3)
 GATES, CANDIDATE = slice(R, Z + 1), slice(H, H + 1)

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from trnn_core.cells.activations import get_activation
-from trnn_core.cells.base import TensorCell
 from trnn_core.cells.bptt import Walk, plus
 from trnn_core.cells.checks import check_sizes
 from trnn_core.cells.stacked import StackedTucker
+from trnn_core.cells.tensor_cell import TensorCell
 from trnn_core.errors import TRNNError
 
 

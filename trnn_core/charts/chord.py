@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from trnn_core.charts.heatmap import Kind
-from trnn_core.charts.network import Edge, strongest
-from trnn_core.charts.theme import Palette, fade, finish, number, palette, plain
+from trnn_core.charts.edges import Edge, strongest
+from trnn_core.charts.look import EVENTS, Kind, Look, Measure, finish
+from trnn_core.charts.theme import Palette, fade, number, plain
 from trnn_core.errors import TRNNError
 
 GAP = 0.018  # radians between two arcs
@@ -21,16 +21,11 @@ LINE = 0.08  # height of a name, in radii
 def chord(
     matrix: np.ndarray,
     actors: Sequence[str],
-    title: str,
+    look: Look,
     *,
     order: Sequence[int],
+    measure: Measure = EVENTS,
     edges: Sequence[Edge] | None = None,
-    kind: Kind = "count",
-    unit: str = "events",
-    simulated: bool,
-    subtitle: str = "",
-    dark: bool = False,
-    height: int = 660,
 ) -> go.Figure:
     """Ribbons are wide where they leave the sender and narrow at the receiver; a click near the sender's end carries
     (source, target) in `customdata`."""
@@ -38,22 +33,17 @@ def chord(
     if matrix.shape != (n, n):
         raise TRNNError(f"The matrix must be {n} x {n}, one row and column per actor. Got {matrix.shape} instead.")
     drawn = list(strongest(matrix) if edges is None else edges)
-    colours = palette(dark)
     spans = _spans(drawn, list(order))
     figure = go.Figure(
         [
-            *_ribbons(drawn, spans, actors, kind, unit, colours),
-            *_arcs(spans, actors, drawn, kind, unit, colours),
+            *_ribbons(drawn, spans, actors, measure, look.colours),
+            *_arcs(spans, actors, drawn, measure, look.colours),
         ]
     )
-    note = subtitle or f"the {len(drawn)} strongest relations; ribbons are wide at the sender"
+    note = f"the {len(drawn)} strongest relations; ribbons are wide at the sender"
     return finish(
         figure,
-        title,
-        subtitle=note,
-        simulated=simulated,
-        dark=dark,
-        height=height,
+        look.or_else(subtitle=note, height=660),
         margin=(4, 4, 56, 4),
         xaxis={"visible": False, "scaleratio": 1, "range": [-1.6, 1.6]},
         yaxis={"visible": False, "scaleratio": 1, "range": [-1.22, 1.22], "scaleanchor": "x"},
@@ -87,8 +77,7 @@ def _ribbons(
     edges: list[Edge],
     spans: dict[int, tuple[float, float]],
     actors: Sequence[str],
-    kind: Kind,
-    unit: str,
+    measure: Measure,
     colours: Palette,
 ) -> list[go.Scatter]:
     """The strongest last, so that it lies on top; each takes its share of both arcs."""
@@ -116,21 +105,13 @@ def _ribbons(
                 _bend(_point(d, INNER), _point(a, INNER)),
             ]
         )
-        colour = _colour(e, kind, colours)
+        colour = _colour(e, measure.kind, colours)
         traces.append(
-            go.Scatter(
-                x=outline[:, 0],
-                y=outline[:, 1],
-                mode="lines",
-                fill="toself",
-                fillcolor=fade(colour, 0.55),
-                line={"width": 0.6, "color": colour},
-                hoveron="fills",
-                hoverinfo="text",
-                text=(
-                    f"{plain(actors[e.source])} → {plain(actors[e.target])}: {number(e.weight, kind == 'change')}"
-                    f" {plain(unit)}"
-                ),
+            _shape(
+                outline,
+                fade(colour, 0.55),
+                {"width": 0.6, "color": colour},
+                f"{plain(actors[e.source])} → {plain(actors[e.target])}: {measure.words(e.weight)}",
             )
         )
     at = np.array(handles).reshape(-1, 2)
@@ -146,6 +127,21 @@ def _ribbons(
         unselected={"marker": {"opacity": 0}},
     )
     return [*traces[::-1], clicked]
+
+
+def _shape(outline: np.ndarray, fill: str, line: dict[str, object], text: str) -> go.Scatter:
+    """A filled outline (P, 2) that says `text` under the pointer."""
+    return go.Scatter(
+        x=outline[:, 0],
+        y=outline[:, 1],
+        mode="lines",
+        fill="toself",
+        fillcolor=fill,
+        line=line,
+        hoveron="fills",
+        hoverinfo="text",
+        text=text,
+    )
 
 
 def _colour(e: Edge, kind: Kind, colours: Palette) -> str:
@@ -175,31 +171,18 @@ def _arcs(
     spans: dict[int, tuple[float, float]],
     actors: Sequence[str],
     edges: list[Edge],
-    kind: Kind,
-    unit: str,
+    measure: Measure,
     colours: Palette,
 ) -> list[go.Scatter]:
     traces, names = [], []
     for i, (start, length) in spans.items():
         angles = np.linspace(start, start + length, max(int(length * 40), 3))
         outline = np.vstack([_point(angles, OUTER), _point(angles[::-1], INNER + 0.01)])
-        colour = colours.faint if kind == "change" else colours.lines[i % len(colours.lines)]
+        colour = colours.faint if measure.kind == "change" else colours.lines[i % len(colours.lines)]
         sent = sum(e.weight for e in edges if e.source == i)
         received = sum(e.weight for e in edges if e.target == i)
-        text = f"{plain(actors[i])}: sends {number(sent)}, receives {number(received)} {plain(unit)}"
-        traces.append(
-            go.Scatter(
-                x=outline[:, 0],
-                y=outline[:, 1],
-                mode="lines",
-                fill="toself",
-                fillcolor=colour,
-                line={"width": 0},
-                hoveron="fills",
-                hoverinfo="text",
-                text=text,
-            )
-        )
+        text = f"{plain(actors[i])}: sends {number(sent)}, receives {number(received)} {plain(measure.unit)}"
+        traces.append(_shape(outline, colour, {"width": 0}, text))
         names.append(plain(actors[i]))
     middles = _spread(np.array([start + length / 2 for start, length in spans.values()]))
     sides = [

@@ -6,15 +6,16 @@ Plotly's heatmaps report no clicks in the dashboard, so transparent squares lie 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from trnn_core.charts.theme import Palette, count_ticks, finish, number, palette, plain, scale, short
+from trnn_core.charts.look import EVENTS, Look, Measure, finish
+from trnn_core.charts.theme import Palette, count_ticks, plain, scale, short
 from trnn_core.errors import TRNNError
 
-Kind = Literal["count", "change", "value"]
 MANY = 60  # above this many actors labels get thinner
 SQUARES = 6_000  # cells that answer to the pointer, the largest first: a browser takes seconds over all of 250 x 250
 
@@ -22,15 +23,10 @@ SQUARES = 6_000  # cells that answer to the pointer, the largest first: a browse
 def heatmap(
     matrix: np.ndarray,
     actors: Sequence[str],
-    title: str,
+    look: Look,
     *,
-    kind: Kind = "count",
-    unit: str = "events",
+    measure: Measure = EVENTS,
     order: Sequence[int] | None = None,
-    simulated: bool,
-    subtitle: str = "",
-    dark: bool = False,
-    height: int | None = None,
     largest: float | None = None,
     details: np.ndarray | None = None,
     breaks: Sequence[int] = (),
@@ -48,28 +44,23 @@ def heatmap(
     n = len(places)  # an order may leave actors out
     values = np.asarray(matrix, dtype=float)[np.ix_(places, places)]
     names = [actors[int(i)] for i in places]
-    colours = palette(dark)
     chosen = _answering(values)
     if len(chosen) < values.size and n > MANY:
-        subtitle = " · ".join(filter(None, [subtitle, f"the {len(chosen):,} largest cells can be clicked"]))
-    cells = _cells(values, kind, unit, colours, largest)
+        note = f"the {len(chosen):,} largest cells can be clicked"
+        look = replace(look, subtitle=" · ".join(filter(None, [look.subtitle, note])))
+    cells = _cells(values, measure, look.colours, largest)
     if n > MANY:  # a gap of a pixel would be half of such a cell; half the digits, half the way to the browser
         cells |= {"xgap": 0, "ygap": 0, "z": cells["z"].astype(np.float32)}
-    figure = go.Figure([cells, _squares(values, chosen, names, places, kind, unit, details)])
-    finish(
-        figure,
-        title,
-        subtitle=subtitle,
-        simulated=simulated,
-        dark=dark,
-        height=height or min(max(17 * n + 200, 360), 760),
+    return finish(
+        go.Figure([cells, _squares(values, chosen, names, places, measure, details)]),
+        look.or_else(height=min(max(17 * n + 200, 360), 760)),
         wide=True,
         hoverdistance=-1 if len(chosen) == values.size else 12,  # pixels from the middle of a cell; -1: wherever
         **_frame(
-            [short(name) for name in names], [_break(at, n, axis, colours.faint) for at in breaks for axis in "xy"]
+            [short(name) for name in names],
+            [_break(at, n, axis, look.colours.faint) for at in breaks for axis in "xy"],
         ),
     )
-    return figure
 
 
 def _frame(names: list[str], lines: list[dict[str, object]]) -> dict[str, Any]:
@@ -114,33 +105,38 @@ def _break(at: int, n: int, axis: str, colour: str) -> dict[str, object]:
     return {"type": "line", **across, f"{other}0": -0.5, f"{other}1": n - 0.5, "line": {"color": colour, "width": 1.5}}
 
 
-def _cells(values: np.ndarray, kind: Kind, unit: str, colours: Palette, largest: float | None) -> dict[str, Any]:
+def _cells(values: np.ndarray, measure: Measure, colours: Palette, largest: float | None) -> dict[str, Any]:
     finite = np.abs(values[np.isfinite(values)])
     top = float(largest if largest is not None else finite.max(initial=0)) or 1.0
-    bar: dict[str, Any] = {
-        "thickness": 12,
-        "outlinewidth": 0,
-        "title": {"text": unit, "side": "right", "font": {"size": 12}},
-        "len": 0.9,
-    }
+    bar = colour_bar(measure.unit)
     low = float(np.nanmin(values)) if finite.size else 0.0
     shown, ends = values, (min(low, 0.0), top)
-    if kind == "count":
+    if measure.kind == "count":
         ticks, texts = count_ticks(top)
         bar |= {"tickvals": ticks, "ticktext": texts}
         shown, ends = np.log1p(np.maximum(values, 0)), (0.0, float(np.log1p(top)))
-    elif kind == "change":
+    elif measure.kind == "change":
         ends = (-top, top)
     return {
         "type": "heatmap",
         "z": shown,
         "zmin": ends[0],
         "zmax": ends[1],
-        "colorscale": scale(colours.changes if kind == "change" else colours.counts),
+        "colorscale": scale(colours.changes if measure.kind == "change" else colours.counts),
         "hoverinfo": "skip",
         "colorbar": bar,
         "xgap": 1,
         "ygap": 1,
+    }
+
+
+def colour_bar(title: str) -> dict[str, Any]:
+    font = {"size": 12}
+    return {
+        "thickness": 12,
+        "outlinewidth": 0,
+        "len": 0.9,
+        "title": {"text": title, "side": "right", "font": font},
     }
 
 
@@ -157,8 +153,7 @@ def _squares(
     chosen: np.ndarray,
     names: list[str],
     places: np.ndarray,
-    kind: Kind,
-    unit: str,
+    measure: Measure,
     details: np.ndarray | None,
 ) -> dict[str, Any]:
     """Transparent markers; `customdata` is the pair of actor positions, in the series' own order.
@@ -168,7 +163,7 @@ def _squares(
     n = len(names)
     rows, cols = np.divmod(chosen, n)
     texts = [
-        f"<b>{plain(names[i])} → {plain(names[j])}</b><br>{number(values[i, j], signed=kind == 'change')} {plain(unit)}"
+        f"<b>{plain(names[i])} → {plain(names[j])}</b><br>{measure.words(values[i, j])}"
         + (f"<br>{plain(details[places[i], places[j]])}" if details is not None else "")
         for i, j in zip(rows, cols, strict=True)
     ]

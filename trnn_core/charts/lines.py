@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from trnn_core.charts.theme import fade, finish, number, palette, plain
+from trnn_core.charts.look import Look, finish
+from trnn_core.charts.theme import fade, number, plain
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.words import percent
@@ -34,9 +36,9 @@ def _time_title(series: RelationalSeries) -> str:
     return "day" if series.period == "day" else f"{series.period} (its first day)"
 
 
-def activity(series: RelationalSeries, *, dark: bool = False, mark: int | None = None, height: int = 330) -> go.Figure:
+def activity(series: RelationalSeries, look: Look, *, mark: int | None = None) -> go.Figure:
     """All events of each action, period by period; `mark` draws a line at one period."""
-    colours = palette(dark)
+    colours = look.colours
     figure = go.Figure()
     for k, action in enumerate(series.actions):
         total = np.nansum(series.values[..., k], axis=(1, 2))
@@ -53,36 +55,28 @@ def activity(series: RelationalSeries, *, dark: bool = False, mark: int | None =
         figure.add_vline(x=str(series.dates[mark]), line={"color": colours.faint, "width": 1, "dash": "dot"})
     figure.update_yaxes(title=unit_of(series), rangemode="tozero")
     figure.update_xaxes(title=_time_title(series))
-    return finish(
-        figure,
-        "Activity over time",
-        simulated=series.source.simulated,
-        dark=dark,
-        height=height,
-        margin=(60, 12, 66, 84),
-    )
+    return finish(figure, look.or_else("Activity over time", height=330), margin=(60, 12, 66, 84))
 
 
 def dyad_history(
     series: RelationalSeries,
-    source: int,
-    target: int,
-    action: int,
+    place: tuple[int, int, int],
+    look: Look,
     *,
     fan: Fan | None = None,
     last: int | None = 52,
     origin: int | None = None,
-    dark: bool = False,
-    height: int = 380,
 ) -> go.Figure:
     """What one actor did to another, and, as a fan, what is expected next.
 
+    place   sender, receiver and action
     origin  the last period the forecast knew; what came after it is drawn as what happened
     """
-    colours = palette(dark)
+    source, target, action = place
+    colours = look.colours
     end = len(series) if origin is None else origin + 1
     cut = slice(max(end - last, 0) if last else 0, end)
-    dates, values = series.dates[cut], np.asarray(series.values[cut, source, target, action], dtype=float)
+    dates, values = series.dates[cut], np.asarray(series.values[(cut, *place)], dtype=float)
     figure = go.Figure()
     figure.add_scatter(
         x=dates,
@@ -99,23 +93,22 @@ def dyad_history(
         if len(series.dates[after]):
             figure.add_scatter(
                 x=series.dates[after],
-                y=np.asarray(series.values[after, source, target, action], dtype=float),
+                y=np.asarray(series.values[(after, *place)], dtype=float),
                 mode="markers",
                 name="what happened",
                 marker={"symbol": "diamond-open", "size": 9, "color": colours.ink, "line": {"width": 2}},
                 hovertemplate="%{x|%d %b %Y}: %{y:,.3~g}<extra>what happened</extra>",
             )
-    unit = unit_of(series)
+    note = series.actions[action] + ("" if fan is None else f"; shaded: {percent(fan.level)} interval")
     return finish(
         figure,
-        f"{series.actors[source]} → {series.actors[target]}",
-        xaxis={"title": {"text": _time_title(series)}},
-        yaxis={"title": {"text": unit}, "rangemode": "tozero" if series.source.kind == "count" else "normal"},
-        subtitle=series.actions[action] + ("" if fan is None else f"; shaded: {percent(fan.level)} interval"),
-        simulated=series.source.simulated,
-        dark=dark,
-        height=height,
+        look.or_else(f"{series.actors[source]} → {series.actors[target]}", subtitle=note, height=380),
         margin=(60, 16, 66, 84),
+        xaxis={"title": {"text": _time_title(series)}},
+        yaxis={
+            "title": {"text": unit_of(series)},
+            "rangemode": "tozero" if series.source.kind == "count" else "normal",
+        },
     )
 
 
@@ -123,16 +116,7 @@ def _add_fan(figure: go.Figure, fan: Fan, last_date: np.datetime64, last_value: 
     anchor = last_value if np.isfinite(last_value) else float(fan.middle[0])
     dates = np.concatenate([[last_date], fan.dates])
     lower, upper, middle = (np.concatenate([[anchor], part]) for part in (fan.lower, fan.upper, fan.middle))
-    figure.add_scatter(
-        x=np.concatenate([dates, dates[::-1]]),
-        y=np.concatenate([upper, lower[::-1]]),
-        fill="toself",
-        mode="lines",
-        fillcolor=fade(colour, 0.22),
-        line={"width": 0},
-        hoverinfo="skip",
-        name=f"{percent(fan.level)} interval",
-    )
+    add_band(figure, dates, lower, upper, fade(colour, 0.22), name=f"{percent(fan.level)} interval")
     figure.add_scatter(
         x=dates,
         y=middle,
@@ -147,10 +131,7 @@ def _add_fan(figure: go.Figure, fan: Fan, last_date: np.datetime64, last_value: 
         mode="markers",
         name="forecast",
         marker={"size": 6, "color": colour},
-        text=[
-            f"{number(m)} ({number(a)} to {number(b)})"
-            for m, a, b in zip(fan.middle, fan.lower, fan.upper, strict=True)
-        ],
+        text=with_interval(fan.middle, fan.lower, fan.upper),
         hovertemplate="%{x|%d %b %Y}: %{text}<extra>forecast</extra>",
         error_y={
             "type": "data",
@@ -165,20 +146,42 @@ def _add_fan(figure: go.Figure, fan: Fan, last_date: np.datetime64, last_value: 
     )
 
 
+def add_band(
+    figure: go.Figure, x: np.ndarray | Sequence[Any], lower: np.ndarray, upper: np.ndarray, colour: str, **parts: Any
+) -> None:
+    """What lies between two lines, filled."""
+    figure.add_scatter(
+        x=np.concatenate([x, x[::-1]]) if isinstance(x, np.ndarray) else [*x, *reversed(x)],
+        y=np.concatenate([upper, lower[::-1]]),
+        fill="toself",
+        mode="lines",
+        fillcolor=colour,
+        line={"width": 0},
+        hoverinfo="skip",
+        **parts,
+    )
+
+
+def with_interval(middle: np.ndarray, lower: np.ndarray, upper: np.ndarray, signed: bool = False) -> list[str]:
+    """Each figure with its interval in brackets, for the pointer."""
+    return [
+        f"{number(m, signed)} ({number(a, signed)} to {number(b, signed)})"
+        for m, a, b in zip(middle, lower, upper, strict=True)
+    ]
+
+
 def loss_curve(
     history: pd.DataFrame,
+    look: Look,
     *,
-    simulated: bool,
     log: bool = True,
     smoothing: float = 0.0,
     others: Sequence[tuple[str, pd.DataFrame]] = (),
-    dark: bool = False,
-    height: int = 380,
 ) -> go.Figure:
     """Training and validation loss by epoch, the best epoch marked; earlier runs faintly behind."""
     if not 0 <= smoothing < 1:
         raise TRNNError(f"Smoothing must be from 0 (none) to below 1. Got {smoothing} instead.")
-    colours = palette(dark)
+    colours = look.colours
     figure = go.Figure()
     for name, other in others:
         figure.add_scatter(
@@ -225,9 +228,7 @@ def loss_curve(
         figure.add_annotation(text="waiting for the first epoch", showarrow=False, font={"color": colours.faint})
         figure.update_yaxes(type="linear", showticklabels=False)
         figure.update_xaxes(showticklabels=False)
-    finish(figure, "Loss", simulated=simulated, dark=dark, height=height, margin=(60, 12, 66, 84))
-    figure.update_layout(uirevision="loss")
-    return figure
+    return finish(figure, look.or_else("Loss", height=380), margin=(60, 12, 66, 84), uirevision="loss")
 
 
 def best_epoch(history: pd.DataFrame) -> tuple[int, float] | None:

@@ -1,4 +1,4 @@
-"""What all charts share: colours that colour-blind readers can tell apart, titles, the simulated mark, number words.
+"""Colours that colour-blind readers can tell apart, and names and numbers as labels.
 
 Changes use one symmetric scale, blue for less and vermilion for more, with the page's own background in the middle.
 """
@@ -6,14 +6,9 @@ Changes use one symmetric scale, blue for less and vermilion for more, with the 
 from __future__ import annotations
 
 import math
-import textwrap
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
-
-from trnn_core.errors import TRNNError
 
 FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", "Segoe UI", Helvetica, Arial, sans-serif'
 
@@ -120,105 +115,6 @@ def number(x: float, signed: bool = False) -> str:
         return f"{sign}{x:.1g}"
     digits = 0 if size >= 10 or float(x).is_integer() else 2 if size < 1 else 1
     return f"{sign}{x:,.{digits}f}"
-
-
-def _template(colours: Palette) -> go.layout.Template:
-    """All that does not change from chart to chart, made once: setting it piece by piece costs plotly 20 ms a chart."""
-    axis = {
-        "gridcolor": colours.grid,
-        "linecolor": colours.grid,
-        "zerolinecolor": colours.grid,
-        "color": colours.faint,
-        "automargin": True,
-        "ticks": "outside",  # keeps the first label of one axis clear of that of the other
-        "ticklen": 6,
-        "tickcolor": "rgba(0,0,0,0)",
-        "title": {"font": {"size": 13, "color": colours.faint}, "standoff": 8},
-    }
-    return go.layout.Template(
-        layout={
-            "title": {
-                "font": {"size": 17, "color": colours.ink},
-                "subtitle": {"font": {"size": 13, "color": colours.faint}},
-                "x": 0,
-                "xref": "container",
-                "xanchor": "left",
-                "y": 1,
-                "yref": "container",
-                "yanchor": "top",
-                "pad": {"t": 10, "l": 4},
-            },
-            "font": {"family": FONT, "size": 13, "color": colours.ink},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "hoverlabel": {
-                "bgcolor": colours.ground,
-                "bordercolor": colours.grid,
-                "font": {"color": colours.ink, "family": FONT, "size": 13},
-            },
-            "legend": {"orientation": "h", "x": 0, "yanchor": "top", "font": {"color": colours.ink}},
-            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colours.faint, "activecolor": colours.ink},
-            "xaxis": axis,
-            "yaxis": axis,
-        }
-    )
-
-
-TEMPLATES = {False: _template(LIGHT), True: _template(DARK)}
-
-
-def wrap(text: str, width: int = 60) -> list[str]:
-    """Lines that a phone can show, broken between its parts where that is possible.
-
-    >>> wrap("SIMULATED data · week of 2014-07-03 · 60 strongest relations · thicker: more")
-    ['SIMULATED data · week of 2014-07-03 · 60 strongest relations', 'thicker: more']
-    """
-    lines = [""]
-    for part in text.split(" · "):
-        joined = f"{lines[-1]} · {part}" if lines[-1] else part
-        if len(joined) <= width:
-            lines[-1] = joined
-        else:
-            lines = [*filter(None, lines), *textwrap.wrap(part, width)]
-    return lines
-
-
-def finish(
-    figure: go.Figure,
-    title: str,
-    *,
-    subtitle: str = "",
-    simulated: bool,
-    dark: bool = False,
-    height: int = 460,
-    margin: tuple[int, int, int, int] = (60, 20, 64, 50),
-    wide: bool = False,
-    **layout: Any,
-) -> go.Figure:
-    """Title, mark for simulated data, fonts and grounds: the same on every chart. Margin: left, right, top, bottom.
-
-    wide: unreadable on a phone unless it may be wider than the screen.
-    All in one step, with what else the layout needs: update_layout takes plotly ten milliseconds.
-    """
-    if not title:
-        raise TRNNError("Every chart needs a title.")
-    note = wrap(" · ".join(part for part in ("SIMULATED data" if simulated else "", subtitle) if part))
-    below = "<br>" if len(note) == 1 else ""  # plotly sets a single line lower, onto the picture
-    left, right, top, bottom = margin
-    more = 17 * (len(note) - 1)  # pixels of further lines
-    height, top = height + more, top + more
-    old = figure.layout.to_plotly_json()
-    figure.layout = {
-        **old,
-        "template": TEMPLATES[dark],
-        "title": {"text": f"<b>{plain(title)}</b>", "subtitle": {"text": "<br>".join(map(plain, note)) + below}},
-        "height": height,
-        "margin": {"l": left, "r": right, "t": top, "b": bottom},
-        "legend": {**old.get("legend", {}), "y": -55 / max(height - top - bottom, 100)},
-        "meta": {"simulated": simulated, "wide": wide},
-        **layout,
-    }
-    return figure
 
 
 def count_ticks(largest: float) -> tuple[list[float], list[str]]:

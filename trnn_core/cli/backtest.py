@@ -17,11 +17,11 @@ from trnn_core.cli.train import add_store
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.evaluation.backtest import backtest
 from trnn_core.evaluation.forecasters import RUN_NETWORK, names
 from trnn_core.evaluation.protocol import MIN_ORIGINS, Protocol
 from trnn_core.evaluation.results import BacktestResult
-from trnn_core.evaluation.tables import leaderboard_text, summary, write_tables
+from trnn_core.evaluation.rolling_origins import backtest
+from trnn_core.evaluation.score_tables import leaderboard_text, summary, write_tables
 from trnn_core.runs.backtests import result_files
 from trnn_core.runs.run import Run
 from trnn_core.runs.store import RunStore

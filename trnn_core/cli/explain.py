@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from trnn_core.insight.attribution import attribute
-    from trnn_core.insight.words import NOT_CAUSE, drivers, say_attribution, say_completeness
+    from trnn_core.insight.sentences import NOT_CAUSE, drivers, say_attribution, say_completeness
 
     _, found, view = open_run(args)
     answer = attribute(view, cell_of(args, view), args.step)

@@ -14,9 +14,9 @@ from tqdm import tqdm
 
 from trnn_core.cli.info import describe
 from trnn_core.data.corrections import load_corrections
+from trnn_core.data.import_report import summary
 from trnn_core.data.options import WEEKDAYS, ImportOptions
 from trnn_core.data.readers import FORMATS, read_series, write_npz
-from trnn_core.data.report import summary
 from trnn_core.data.series import PERIODS
 from trnn_core.errors import TRNNError
 

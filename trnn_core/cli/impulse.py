@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-import pandas as pd
-
 from trnn_core.cli.questions import add_question, cell_of, open_run, tell
 
 HELP = "say how a push to one relation spreads over the following periods"
@@ -20,25 +18,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from trnn_core.insight.impulse import impulse_response, typical_size
-    from trnn_core.insight.words import NOT_CAUSE, say_impulse
+    from trnn_core.insight.responses import impulse_response, typical_size
+    from trnn_core.insight.sentences import NOT_CAUSE, answers, say_impulse
 
     _, found, view = open_run(args)
     cell, series = cell_of(args, view), view.series
     answer = impulse_response(view, cell, args.size or typical_size(view, cell), args.horizon)
-    rows = [
-        {
-            "source": series.actors[i],
-            "target": series.actors[j],
-            "action": series.actions[k],
-            "ahead": h + 1,
-            "answer": float(answer.mean[h, i, j, k]),
-            "lower": float(answer.lower[h, i, j, k]),
-            "upper": float(answer.upper[h, i, j, k]),
-        }
-        for i, j, k in answer.strongest(20)
-        for h in range(len(answer.mean))
-    ]
+    table = answers(answer, series.actors, series.actions, 20)
     sentences = [say_impulse(answer, series.actors, series.actions, series.period), NOT_CAUSE]
     about = {"run": found.run_id, "simulated": series.source.simulated, "size": answer.size}
-    return tell(args, sentences, pd.DataFrame(rows), about, n=5 * args.horizon)
+    return tell(args, sentences, table, about, n=5 * args.horizon)

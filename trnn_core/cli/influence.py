@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from trnn_core.cli.report import teller
     from trnn_core.insight.loading import explain_run
-    from trnn_core.insight.words import NOT_CAUSE, say_check, say_tie, ties
+    from trnn_core.insight.sentences import NOT_CAUSE, say_check, say_tie, ties
 
     store, found, view = open_run(args)
     show = teller(args.json)

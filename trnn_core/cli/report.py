@@ -12,8 +12,8 @@ from pathlib import Path
 from trnn_core.cli.train import add_store
 from trnn_core.errors import TRNNError
 from trnn_core.export.blocks import Progress
+from trnn_core.export.html_report import html_report, pdf_report
 from trnn_core.export.material import Material, gather
-from trnn_core.export.report import html_report, pdf_report
 from trnn_core.export.sections import SECTIONS
 from trnn_core.export.slides import slides
 from trnn_core.files import write_atomic

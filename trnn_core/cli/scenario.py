@@ -59,9 +59,9 @@ def run(args: argparse.Namespace) -> int:
 
 def ask(args: argparse.Namespace) -> int:
     from trnn_core.insight import library
-    from trnn_core.insight.scenario import run_scenario
+    from trnn_core.insight.counterfactual import run_scenario
+    from trnn_core.insight.sentences import NOT_CAUSE, effects, say_effect
     from trnn_core.insight.shocks import parse_shock
-    from trnn_core.insight.words import NOT_CAUSE, effects, say_effect
 
     _, found, view = open_run(args)
     series = view.series
@@ -85,7 +85,7 @@ def ask(args: argparse.Namespace) -> int:
 
 def compare(args: argparse.Namespace) -> int:
     from trnn_core.insight import library
-    from trnn_core.insight.words import apart
+    from trnn_core.insight.sentences import apart
 
     found = RunStore(args.runs).get(args.name)
     data = found.config["data"]

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from trnn_core.data.readers.npz import write_npz
-from trnn_core.data.simulate import LINEAR, SATURATING, THRESHOLD, simulate
+from trnn_core.data.simulation import LINEAR, SATURATING, THRESHOLD, simulate
 
 HELP = "make a simulated series whose influence ties are known"
 RESPONSES = {d.response: d for d in (LINEAR, SATURATING, THRESHOLD)}

@@ -16,8 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from trnn_core.insight.unusual import find_unusual
-    from trnn_core.insight.words import moved, say_unusual
+    from trnn_core.insight.sentences import moved, say_unusual
+    from trnn_core.insight.surprise import find_unusual
 
     _, found, view = open_run(args)
     answer, series = find_unusual(view), view.series

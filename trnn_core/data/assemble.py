@@ -10,9 +10,9 @@ import numpy as np
 
 from trnn_core.data.aggregate import Aggregator, Cells, Example
 from trnn_core.data.countries import Resolution, resolve_many
+from trnn_core.data.import_report import coverage, example_json
 from trnn_core.data.options import ImportOptions
 from trnn_core.data.periods import period_index, period_start
-from trnn_core.data.report import coverage, example_json
 from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.errors import TRNNError
 
@@ -62,17 +62,8 @@ def assemble(aggregator: Aggregator, reading: Reading, options: ImportOptions) -
     position[chosen] = np.arange(len(chosen))
     outside = (position[source] < 0) | (position[target] < 0)
     drop("not among the chosen actors", outside, _first_outside(aggregator, label_of, position))
-    values = _dense(
-        cells,
-        keep,
-        position[source],
-        position[target],
-        (last - first + 1, len(chosen)),
-        first,
-        aggregator,
-        reading,
-        options,
-    )
+    kept = _Kept(cells, keep, position[source], position[target])
+    values = _dense(kept, (first, last), len(chosen), aggregator, reading, options)
     report = {
         "format": reading.format,
         "files": [{"name": name, "bytes": size} for name, size in reading.files],
@@ -230,24 +221,33 @@ def check_cells(shape: tuple[int, int, int, int], counted: int, max_cells: int) 
         )
 
 
+@dataclass(frozen=True)
+class _Kept:
+    """Counted cells, which of them stay, and where their actors stand in the series."""
+
+    cells: Cells
+    keep: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+
+
 def _dense(
-    cells: Cells,
-    keep: np.ndarray,
-    source: np.ndarray,
-    target: np.ndarray,
-    size: tuple[int, int],
-    first: int,
+    kept: _Kept,
+    ends: tuple[int, int],
+    n_actors: int,
     aggregator: Aggregator,
     reading: Reading,
     options: ImportOptions,
 ) -> np.ndarray:
-    n_periods, n_actors = size
+    """The tensor of the periods from the first to the last of `ends`."""
+    cells, keep, first = kept.cells, kept.keep, ends[0]
+    n_periods = ends[1] - first + 1
     order = _action_order(aggregator, reading)
     number = {a: k for k, a in enumerate(order)}
     action = np.array([number[a] for a in aggregator.actions.names])[cells.action]
     shape = (n_periods, n_actors, n_actors, len(order))
     check_cells(shape, int(keep.sum()), options.max_cells)
-    at = np.ravel_multi_index((cells.period[keep] - first, source[keep], target[keep], action[keep]), shape)
+    at = np.ravel_multi_index((cells.period[keep] - first, kept.source[keep], kept.target[keep], action[keep]), shape)
     at, inverse = np.unique(at, return_inverse=True)  # spellings of one actor meet here
     events = np.bincount(inverse, cells.n[keep])
     amount: np.ndarray = events if cells.total is None else np.bincount(inverse, cells.total[keep])

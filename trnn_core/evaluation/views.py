@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from trnn_core.evaluation.findings import p_value, significance_words
 from trnn_core.evaluation.forecasters import describe
 from trnn_core.evaluation.intervals import GRID, GROUPS
 from trnn_core.evaluation.results import ALL, BacktestResult
-from trnn_core.evaluation.words import p_value, significance_words
 
 BINS = 10
 

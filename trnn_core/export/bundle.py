@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from trnn_core.errors import TRNNError
-from trnn_core.export import networks, pictures, sections, sheets
+from trnn_core.export import graph_files, pictures, sections, sheets
 from trnn_core.export.blocks import Progress, Table, silent
 from trnn_core.export.citation import about_text, bibtex, one_line
+from trnn_core.export.html_report import html_report, pdf_report
 from trnn_core.export.images import FORMATS, Size, to_images
 from trnn_core.export.material import Material
 from trnn_core.export.presentation import presentation
-from trnn_core.export.report import html_report, pdf_report
 from trnn_core.export.slides import slides
 from trnn_core.export.tables import to_csv
 from trnn_core.files import explain_os_error, write_atomic
@@ -60,10 +60,10 @@ def _names(changes: Sequence[Table]) -> list[str]:
 def network_files(m: Material) -> Files:
     for k, action in enumerate(m.forecast.actions):
         name = f"networks/{k + 1}-{pictures.slug(action)}"
-        yield f"{name}.graphml", networks.static_graphml(m, k)
-        yield f"{name}.gexf", networks.static_gexf(m, k)
-        yield f"{name}-over-time.graphml", networks.dynamic_graphml(m, k)
-        yield f"{name}-over-time.gexf", networks.dynamic_gexf(m, k)
+        yield f"{name}.graphml", graph_files.static_graphml(m, k)
+        yield f"{name}.gexf", graph_files.static_gexf(m, k)
+        yield f"{name}-over-time.graphml", graph_files.dynamic_graphml(m, k)
+        yield f"{name}-over-time.gexf", graph_files.dynamic_gexf(m, k)
 
 
 def image_files(m: Material, size: Size | None = None) -> Files:

@@ -9,9 +9,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from trnn_core.charts.bars import ranking
-from trnn_core.charts.theme import LIGHT, finish, plain
+from trnn_core.charts.look import finish
+from trnn_core.charts.theme import LIGHT, plain
 from trnn_core.evaluation.forecasters import label
-from trnn_core.export.backtests import report_blocks
+from trnn_core.export.backtest_report import report_blocks
 from trnn_core.export.blocks import Block, Bullets, Chart, Table, Text
 from trnn_core.export.material import Backtest, Material
 from trnn_core.export.pictures import influence_chart
@@ -79,10 +80,9 @@ def _backtest(m: Material, found: Backtest) -> list[Block]:
         figure = ranking(
             board["Model"].tolist(),
             board["MSE"].tolist(),
-            "Mean squared error by model",
+            m.look("Mean squared error by model"),
             unit="MSE, less is better",
             axis="model",
-            simulated=m.simulated,
         )
         blocks.append(Chart(figure, "leaderboard", "Mean squared error of each model"))
     blocks += [chart for chart in (_calibration(m, found), _over_time(m, found)) if chart is not None]
@@ -122,14 +122,8 @@ def _calibration(m: Material, found: Backtest) -> Chart | None:
     )
     figure.update_yaxes(title="model")
     title = "Calibration: how often the 90\u00a0% interval held"
-    finish(
-        figure,
-        title,
-        subtitle="dotted: as it should be",
-        simulated=m.simulated,
-        height=120 + 26 * len(held),
-        margin=(120, 20, 74, 50),
-    )
+    look = m.look(title, subtitle="dotted: as it should be", height=120 + 26 * len(held))
+    finish(figure, look, margin=(120, 20, 74, 50))
     return Chart(figure, "calibration", title)
 
 
@@ -150,14 +144,7 @@ def _over_time(m: Material, found: Backtest) -> Chart | None:
         )
     figure.update_yaxes(title="MSE", rangemode="tozero")
     figure.update_xaxes(title="origin (last period seen)")
-    finish(
-        figure,
-        "Error over time",
-        subtitle="the three best models",
-        simulated=m.simulated,
-        height=340,
-        margin=(60, 12, 66, 84),
-    )
+    finish(figure, m.look("Error over time", subtitle="the three best models", height=340), margin=(60, 12, 66, 84))
     return Chart(figure, "error-over-time", "Mean squared error by origin of the three best models")
 
 

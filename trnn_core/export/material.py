@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from trnn_core.charts.lines import unit_of
+from trnn_core.charts.look import Look
 from trnn_core.charts.order import order_actors, place_actors
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
@@ -76,6 +77,10 @@ class Material:
     @property
     def unit(self) -> str:
         return unit_of(self.series)
+
+    def look(self, title: str = "", *, subtitle: str = "", height: int = 0) -> Look:
+        """Of a chart of this run: on light ground."""
+        return Look(title, simulated=self.simulated, subtitle=subtitle, height=height)
 
     @property
     def period(self) -> str:

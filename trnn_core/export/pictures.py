@@ -4,12 +4,13 @@ title."""
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
+from trnn_core.charts.edges import strongest
+from trnn_core.charts.explanations import influence_matrix
 from trnn_core.charts.heatmap import heatmap
-from trnn_core.charts.insight import influence_matrix
 from trnn_core.charts.lines import Fan, activity, dyad_history, loss_curve
-from trnn_core.charts.network import network, strongest
+from trnn_core.charts.look import Measure
+from trnn_core.charts.node_link import network
 from trnn_core.export.blocks import Chart
 from trnn_core.export.material import Material
 from trnn_core.words import percent
@@ -33,13 +34,12 @@ def slug(text: str) -> str:
 
 
 def activity_chart(material: Material) -> Chart:
-    return Chart(
-        activity(material.series), "activity", f"Events of each action per {material.period}, all pairs together"
-    )
+    figure = activity(material.series, material.look())
+    return Chart(figure, "activity", f"Events of each action per {material.period}, all pairs together")
 
 
 def loss_chart(material: Material) -> Chart:
-    figure = loss_curve(material.run.history_frame(), simulated=material.simulated)
+    figure = loss_curve(material.run.history_frame(), material.look())
     return Chart(figure, "training-loss", "Loss on training and validation periods by epoch")
 
 
@@ -53,12 +53,9 @@ def expected_heatmap(material: Material, action: int, step: int = 0) -> Chart:
     figure = heatmap(
         forecast.mean[step, ..., action],
         forecast.actors,
-        f"Expected {name}",
-        unit=material.unit,
+        material.look(f"Expected {name}", subtitle=when(material, step)),
+        measure=Measure("count" if material.series.source.kind == "count" else "value", material.unit),
         order=material.order,
-        simulated=material.simulated,
-        subtitle=when(material, step),
-        kind="count" if material.series.source.kind == "count" else "value",
         details=np.array(texts, dtype=object).reshape(lower.shape),
     )
     return Chart(
@@ -67,46 +64,38 @@ def expected_heatmap(material: Material, action: int, step: int = 0) -> Chart:
 
 
 def expected_network(material: Material, action: int, step: int = 0) -> Chart:
-    forecast, name = material.forecast, material.forecast.actions[action]
-    matrix = forecast.mean[step, ..., action]
+    name = material.forecast.actions[action]
+    matrix = material.forecast.mean[step, ..., action]
     edges = strongest(matrix, top=EDGES)
+    note = f"{when(material, step)} · {len(edges)} strongest relations · thicker, stronger colour: more"
     figure = network(
         matrix,
-        forecast.actors,
+        material.forecast.actors,
         material.positions,
-        f"Expected {name}",
+        material.look(f"Expected {name}", subtitle=note, height=600),
+        measure=Measure(unit=material.unit),
         edges=edges,
-        unit=material.unit,
-        simulated=material.simulated,
-        height=600,
-        subtitle=f"{when(material, step)} · {len(edges)} strongest relations · thicker, stronger colour: more",
     )
-    return Chart(
-        figure, f"forecast-network-{slug(name)}", f"Network of the {len(edges)} strongest expected relations, {name}"
-    )
+    about = f"Network of the {len(edges)} strongest expected relations, {name}"
+    return Chart(figure, f"forecast-network-{slug(name)}", about)
 
 
 def change_network(material: Material, action: int, step: int = 0) -> Chart:
-    forecast, name = material.forecast, material.forecast.actions[action]
-    matrix = forecast.change[step, ..., action]
+    name = material.forecast.actions[action]
+    matrix = material.forecast.change[step, ..., action]
     edges = strongest(matrix, top=EDGES)
+    against = material.forecast.last_date or "the last observed"
+    note = f"{when(material, step)}, against {against} · orange: more, blue: less"
     figure = network(
         matrix,
-        forecast.actors,
+        material.forecast.actors,
         material.positions,
-        f"Expected change of {name}",
+        material.look(f"Expected change of {name}", subtitle=note, height=600),
+        measure=Measure("change", material.unit),
         edges=edges,
-        kind="change",
-        unit=material.unit,
-        simulated=material.simulated,
-        height=600,
-        subtitle=(
-            f"{when(material, step)}, against {forecast.last_date or 'the last observed'} · orange: more, blue: less"
-        ),
     )
-    return Chart(
-        figure, f"change-network-{slug(name)}", f"Network of the {len(edges)} largest expected changes, {name}"
-    )
+    about = f"Network of the {len(edges)} largest expected changes, {name}"
+    return Chart(figure, f"change-network-{slug(name)}", about)
 
 
 def pair_chart(material: Material, source: int, target: int, action: int) -> Chart:
@@ -119,7 +108,7 @@ def pair_chart(material: Material, source: int, target: int, action: int) -> Cha
         forecast.upper[:, source, target, action],
         forecast.level,
     )
-    figure = dyad_history(material.series, source, target, action, fan=fan)
+    figure = dyad_history(material.series, (source, target, action), material.look(), fan=fan)
     names = [forecast.actors[source], forecast.actors[target], forecast.actions[action]]
     return Chart(figure, "pair-" + slug("-".join(names)), f"History and forecast: {names[0]} to {names[1]}, {names[2]}")
 
@@ -129,13 +118,11 @@ def influence_chart(
 ) -> Chart:
     assert material.explanation is not None  # asked for only where there is one
     off = np.abs(matrix[~np.eye(len(matrix), dtype=bool)])
-    figure: go.Figure = influence_matrix(
+    figure = influence_matrix(
         matrix,
         material.explanation.actors,
-        title,
+        material.look(title, subtitle=subtitle),
         solid=solid,
-        simulated=material.simulated,
-        subtitle=subtitle,
         order=material.order if material.explanation.actors == material.series.actors else None,
         largest=max(float(np.quantile(off, 0.995)), 1e-6) if off.size else 1.0,
     )

@@ -13,15 +13,17 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from trnn_core.charts.network import network, strongest
+from trnn_core.charts.edges import strongest
+from trnn_core.charts.look import Measure
+from trnn_core.charts.node_link import network
 from trnn_core.errors import TRNNError
 from trnn_core.export.blocks import Progress, silent
 from trnn_core.export.citation import one_line
+from trnn_core.export.graph_files import weeks_of
+from trnn_core.export.html_report import compile_template, content_policy, heading, read_template
 from trnn_core.export.images import script_json
 from trnn_core.export.material import Material
-from trnn_core.export.networks import weeks_of
 from trnn_core.export.pictures import EDGES
-from trnn_core.export.report import compile_template, content_policy, heading, read_template
 
 LAST = 12  # observed periods shown before the expected ones
 LABEL, HEIGHT, LINES = 21, 860, 1.6  # pixels, pixels, times as strong as on a page
@@ -68,11 +70,9 @@ def _views(material: Material, action: int, last: int) -> list[object]:
             matrix,
             material.forecast.actors,
             material.positions,
-            "network",
+            material.look("network", height=HEIGHT),
+            measure=Measure(unit=material.unit),
             edges=edges,
-            unit=material.unit,
-            simulated=material.simulated,
-            height=HEIGHT,
         )
         figure.update_layout(title=None, height=None, margin={"t": 30, "b": 10, "l": 10, "r": 10})
         _enlarge(figure)

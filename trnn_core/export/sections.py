@@ -10,7 +10,7 @@ import pandas as pd
 
 from trnn_core import __version__
 from trnn_core.charts.lines import best_epoch
-from trnn_core.data import report as import_report
+from trnn_core.data import import_report
 from trnn_core.errors import TRNNError
 from trnn_core.export import pictures
 from trnn_core.export.blocks import Block, Bullets, Code, Progress, Section, Table, Text, silent

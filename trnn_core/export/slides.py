@@ -18,9 +18,9 @@ from trnn_core.export import pictures
 from trnn_core.export.blocks import Bullets, Chart, Progress, Section, Table, Text, silent
 from trnn_core.export.citation import about_text, one_line, provenance
 from trnn_core.export.graphs import FORBIDDEN
+from trnn_core.export.html_report import heading
 from trnn_core.export.images import Size, to_images
 from trnn_core.export.material import Material
-from trnn_core.export.report import heading
 from trnn_core.export.sections import write_sections
 from trnn_core.training.recipes import recipe_text
 

@@ -18,7 +18,7 @@ from trnn_core.data.relations import fill_forward
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.insight.dyad_cell import CellModel
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.panel import Panel
 from trnn_core.models.recommended import Recommended
 

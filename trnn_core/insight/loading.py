@@ -10,7 +10,7 @@ from trnn_core.data.windows import split_periods
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import Influence, InfluenceSet, scale_matrix
 from trnn_core.insight.dyad_view import DyadView
-from trnn_core.insight.influence import (
+from trnn_core.insight.influence_matrices import (
     Progress,
     jacobian_by_period,
     jacobian_words,

@@ -23,7 +23,7 @@ from scipy.special import digamma, polygamma
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import Influence
-from trnn_core.insight.influence import Progress, jacobian_influence, silent
+from trnn_core.insight.influence_matrices import Progress, jacobian_influence, silent
 from trnn_core.insight.view import NetworkView
 from trnn_core.models.baselines.mltr import JointMLTR
 from trnn_core.models.baselines.multilinear import Multilinear

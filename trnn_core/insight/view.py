@@ -22,7 +22,7 @@ from trnn_core.data.relations import fill_forward
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.insight.curves import LevelCurve
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.network import TensorNetwork
 from trnn_core.training.network_forecaster import network_forecaster
 from trnn_core.training.predictor import MEMORY, Predictor

@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trnn_core.cells.base import TensorCell
 from trnn_core.cells.bptt import Walk, plus
 from trnn_core.cells.checks import check_finite, check_weeks, check_windows
 from trnn_core.cells.kinds import CELLS
-from trnn_core.models.config import ModelConfig
+from trnn_core.cells.tensor_cell import TensorCell
 from trnn_core.models.likelihoods import likelihood_of
 from trnn_core.models.losses import check_mask, loss
+from trnn_core.models.model_config import ModelConfig
 from trnn_core.models.readout import OwnOutput, TensorReadout
 from trnn_core.models.squared_readout import Wanted
 from trnn_core.models.threads import side_by_side

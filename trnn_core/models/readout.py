@@ -8,8 +8,8 @@ from math import prod
 import torch
 from torch import Tensor, nn
 
-from trnn_core.cells.base import init_factor
 from trnn_core.cells.stacked import Layout, TuckerMap
+from trnn_core.cells.tensor_cell import init_factor
 
 
 class TensorReadout(nn.Module):

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from trnn_core.data.series import Period, RelationalSeries
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.channels import Channels
 from trnn_core.models.distributions import Distribution, NegativeBinomial
 from trnn_core.models.dyad_network import DyadNetwork

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from math import prod
 
 from trnn_core.cells.kinds import CELLS
-from trnn_core.models.config import ModelConfig
 from trnn_core.models.likelihoods import likelihood_of
+from trnn_core.models.model_config import ModelConfig
 
 DYAD_CHANNELS, DYAD_SEASONAL, DYAD_RECURRENT = 34, 2, 11  # what a dyad network reads: always, with a season, over time
 _DYAD_OUTPUTS = 3

@@ -20,8 +20,8 @@ import pandas as pd
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult
+from trnn_core.evaluation.score_tables import summary
 from trnn_core.evaluation.scoring import BROKEN, BlockScores
-from trnn_core.evaluation.tables import summary
 from trnn_core.runs import layout
 
 WHOLE = layout.BACKTEST_ARRAYS

@@ -17,7 +17,7 @@ import numpy as np
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.files import npz_bytes
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.coverage import activity_groups, covered, pit_bounds
 from trnn_core.models.distributions import Bernoulli, NegativeBinomial
 from trnn_core.models.forecast import Forecast

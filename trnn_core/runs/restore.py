@@ -11,7 +11,7 @@ import torch
 from trnn_core.data.series import RelationalSeries
 from trnn_core.data.windows import split_periods
 from trnn_core.errors import TRNNError
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.network import TensorNetwork
 from trnn_core.models.recommended import Recommended
 from trnn_core.models.recommended_state import from_arrays

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from trnn_core.data import designs, transforms
 from trnn_core.errors import TRNNError
-from trnn_core.models.config import ModelConfig
+from trnn_core.models.model_config import ModelConfig
 from trnn_core.models.settings import Settings, unknown
 
 Design = Literal["many-to-one", "many-to-many", "single-series"]

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from trnn_core.data.series import RelationalSeries
 from trnn_core.data.windows import Split
 from trnn_core.errors import TRNNError
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.training.checkpoints import Arrays
 from trnn_core.training.config import Recipe
 from trnn_core.training.distributed import Group

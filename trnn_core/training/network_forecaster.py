@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from trnn_core.data.series import RelationalSeries
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.distributions import Distribution
 from trnn_core.models.forecast import Forecast
 from trnn_core.models.network import TensorNetwork

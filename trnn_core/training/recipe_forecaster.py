@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.forecast import Forecast
 from trnn_core.models.likelihoods import LIKELIHOODS, likelihood_of
 from trnn_core.training.config import Recipe

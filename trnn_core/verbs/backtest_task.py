@@ -16,9 +16,9 @@ from pathlib import Path
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.evaluation.backtest import backtest, part_name, parts_of
 from trnn_core.evaluation.forecasters import RUN_NETWORK, label
 from trnn_core.evaluation.results import BacktestResult
+from trnn_core.evaluation.rolling_origins import backtest, part_name, parts_of
 from trnn_core.evaluation.scoring import Block, BlockScores
 from trnn_core.files import with_no_error
 from trnn_core.jobs.executors import cluster_address, open_executor

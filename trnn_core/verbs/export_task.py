@@ -14,9 +14,9 @@ from trnn_core import __version__
 from trnn_core.export.blocks import Progress
 from trnn_core.export.browser import while_waiting
 from trnn_core.export.bundle import zip_bundle
+from trnn_core.export.html_report import pdf_report
 from trnn_core.export.material import Material, gather
 from trnn_core.export.presentation import presentation
-from trnn_core.export.report import pdf_report
 from trnn_core.export.slides import slides
 from trnn_core.runs import layout
 from trnn_core.runs.run import Run

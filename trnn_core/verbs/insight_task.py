@@ -10,11 +10,11 @@ import torch
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import pack
 from trnn_core.insight.attribution import attribute
-from trnn_core.insight.impulse import impulse_response
+from trnn_core.insight.counterfactual import HORIZON, run_scenario
 from trnn_core.insight.loading import explain_run, load_view
-from trnn_core.insight.scenario import HORIZON, run_scenario
+from trnn_core.insight.responses import impulse_response
 from trnn_core.insight.shocks import Shock
-from trnn_core.insight.unusual import find_unusual
+from trnn_core.insight.surprise import find_unusual
 from trnn_core.insight.view import View
 from trnn_core.runs.task_process import TaskContext
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 from trnn_core.data.options import ImportOptions
-from trnn_core.data.readers.blocks import BINARY, check_start
 from trnn_core.data.readers.inputs import Input, find_inputs, read_head
+from trnn_core.data.readers.line_blocks import BINARY, check_start
 from trnn_core.data.readers.npz import read_npz, write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError

@@ -11,9 +11,9 @@ import pyarrow as pa
 from pyarrow import csv
 
 from trnn_core.data.aggregate import Dropped, EventBatch, Example, first_places
-from trnn_core.data.readers.blocks import Block, LineError, settle_encoding
 from trnn_core.data.readers.hashing import combine, hash_texts, mix
 from trnn_core.data.readers.inputs import short
+from trnn_core.data.readers.line_blocks import Block, LineError, settle_encoding
 
 R = TypeVar("R")
 NO_DAY = np.int64(np.iinfo(np.int32).min)

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from trnn_core.data.options import ImportOptions
-from trnn_core.data.readers.blocks import Block, check_start, line_blocks
 from trnn_core.data.readers.inputs import Input, check_expansion, open_input, short
+from trnn_core.data.readers.line_blocks import Block, check_start, line_blocks
 from trnn_core.errors import TRNNError
 
 _TEXT = pa.dictionary(pa.int32(), pa.binary())

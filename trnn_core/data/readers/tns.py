@@ -12,9 +12,9 @@ import numpy as np
 from trnn_core.data.aggregate import Aggregator, EventBatch, Example
 from trnn_core.data.assemble import Reading, assemble, check_cells
 from trnn_core.data.options import WEEKDAYS, ImportOptions
-from trnn_core.data.readers.blocks import line_blocks
-from trnn_core.data.readers.events import Progress
+from trnn_core.data.readers.event_rows import Progress
 from trnn_core.data.readers.inputs import Input, open_input
+from trnn_core.data.readers.line_blocks import line_blocks
 from trnn_core.data.readers.tnslabels import TensorLabels, find_labels
 from trnn_core.data.series import RelationalSeries, step_dates
 from trnn_core.errors import TRNNError

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trnn_core.models.baselines.base import _WARM_UP, LevelForecaster
+from trnn_core.models.baselines.level_forecaster import _WARM_UP, LevelForecaster
 from trnn_core.models.features import AR_FEATURES, RELATIONAL_FEATURES, Features
 from trnn_core.models.panel import Panel
 

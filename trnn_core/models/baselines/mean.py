@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.panel import Panel
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special, stats
 
 from trnn_core.data import relations
-from trnn_core.models.baselines.base import _WARM_UP, LevelForecaster
+from trnn_core.models.baselines.level_forecaster import _WARM_UP, LevelForecaster
 from trnn_core.models.baselines.multilinear import Additive, Multilinear, fit_additive, fit_multilinear
 from trnn_core.models.panel import Panel
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from trnn_core.data.relations import ewma
-from trnn_core.models.baselines.base import _WARM_UP, LevelForecaster
+from trnn_core.models.baselines.level_forecaster import _WARM_UP, LevelForecaster
 from trnn_core.models.distributions import Distribution, NegativeBinomial
 from trnn_core.models.panel import Panel
 

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from trnn_core.data.series import RelationalSeries
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.panel import Panel
 
 SEASONS = {"day": 7, "week": 52, "month": 12, "year": 1}

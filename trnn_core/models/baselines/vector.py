@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.panel import Panel
 
 _WINDOW = 8

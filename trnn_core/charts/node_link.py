@@ -10,33 +10,16 @@ import numpy as np
 import plotly.graph_objects as go
 
 from trnn_core.charts.blocs import Blocs
-from trnn_core.charts.heatmap import MANY, Kind
+from trnn_core.charts.edges import Edge, strongest
+from trnn_core.charts.heatmap import MANY
+from trnn_core.charts.look import EVENTS, Kind, Look, Measure, finish
 from trnn_core.charts.map import MapFrame
-from trnn_core.charts.theme import DARK, Palette, colour_at, finish, number, palette, plain, short
+from trnn_core.charts.name_sides import name_sides
+from trnn_core.charts.theme import DARK, Palette, colour_at, number, plain, short
 from trnn_core.errors import TRNNError
 
 STEPS = 7  # widths and colours of edges come in so many classes; each class is one trace
-SIDES = (  # of a name, best first
-    "top center",
-    "bottom center",
-    "top right",
-    "top left",
-    "middle right",
-    "middle left",
-    "bottom right",
-    "bottom left",
-)
-INWARDS = 60.0  # what it costs a name to stand among the arrows, in square pixels of another name that it would cover
-PHONE, DESK = (360.0, 580.0), (640.0, 580.0)  # pixels of the smallest picture and of a usual one
-NODE = 11.0  # half the side of the square that a node keeps clear of names
 BEND = 0.16  # how far an arrow leaves the straight line, so that both directions of a pair are seen
-
-
-@dataclass(frozen=True)
-class Edge:
-    source: int
-    target: int
-    weight: float
 
 
 @dataclass(frozen=True)
@@ -48,43 +31,15 @@ class Scene:
     hidden: frozenset[int] = frozenset()
 
 
-def strongest(
-    matrix: np.ndarray, *, top: int | None = 60, threshold: float | None = None, ego: int | None = None
-) -> list[Edge]:
-    """The edges worth drawing: the largest by size, above a threshold, of one actor only if asked for.
-
-    >>> strongest(np.array([[0.0, 3.0], [-5.0, 0.0]]), top=1)
-    [Edge(source=1, target=0, weight=-5.0)]
-    """
-    n = len(matrix)
-    rows, cols = np.nonzero(np.nan_to_num(matrix))
-    kept = rows != cols
-    if ego is not None:
-        if not 0 <= ego < n:
-            raise TRNNError(f"The actor in the middle must be one of 0 to {n - 1}. Got {ego} instead.")
-        kept &= (rows == ego) | (cols == ego)
-    weights = matrix[rows, cols]
-    if threshold is not None:
-        kept &= np.abs(weights) >= threshold
-    rows, cols, weights = rows[kept], cols[kept], weights[kept]
-    order = np.argsort(-np.abs(weights), kind="stable")[: top if top is not None else None]
-    return [Edge(int(rows[i]), int(cols[i]), float(weights[i])) for i in order]
-
-
 def network(
     matrix: np.ndarray,
     actors: Sequence[str],
     positions: np.ndarray,
-    title: str,
+    look: Look,
     *,
+    measure: Measure = EVENTS,
     edges: Sequence[Edge] | None = None,
     largest: float | None = None,
-    kind: Kind = "count",
-    unit: str = "events",
-    simulated: bool,
-    subtitle: str = "",
-    dark: bool = False,
-    height: int = 640,
     scene: Scene | None = None,
 ) -> go.Figure:
     """`edges` defaults to the 60 strongest; a click on an arrow's middle carries (source, target) in `customdata`.
@@ -100,26 +55,21 @@ def network(
             " instead."
         )
     drawn = list(strongest(matrix) if edges is None else edges)
-    colours = palette(dark)
+    note = f"the {len(drawn)} strongest relations; thicker and stronger in colour is more {measure.unit}"
+    look = look.or_else(subtitle=note, height=640)
     activity = np.nan_to_num(np.abs(matrix)).sum(axis=0) + np.nan_to_num(np.abs(matrix)).sum(axis=1)
     radii = _radii(activity, n)
-    traces = _arrows(drawn, positions, radii, kind, colours, height, largest)
     figure = go.Figure(
         [
-            *traces,
-            _handles(drawn, positions, actors, kind, unit),
-            *_legend(scene.blocs, colours),
-            _nodes(actors, positions, radii, activity, drawn, unit, colours, scene),
+            *_arrows(drawn, positions, radii, measure.kind, look, largest),
+            _handles(drawn, positions, actors, measure),
+            *_legend(scene.blocs, look.colours),
+            _nodes(actors, positions, radii, activity, drawn, measure.unit, look.colours, scene),
         ]
     )
-    note = subtitle or f"the {len(drawn)} strongest relations; thicker and stronger in colour is more {unit}"
     return finish(
         figure,
-        title,
-        subtitle=note,
-        simulated=simulated,
-        dark=dark,
-        height=height,
+        look,
         margin=(4, 4, 56, 4),
         xaxis={"visible": False, "range": [-1.22, 1.22]},
         yaxis={"visible": False, "range": [-1.16, 1.16]},
@@ -134,7 +84,7 @@ def network(
             "itemdoubleclick": False,
             "title": {"text": "blocs  "},
         },
-        **({} if scene.frame is None else _degrees(scene.frame, colours)),
+        **({} if scene.frame is None else _degrees(scene.frame, look.colours)),
     )
 
 
@@ -201,8 +151,7 @@ def _arrows(
     positions: np.ndarray,
     radii: np.ndarray,
     kind: Kind,
-    colours: Palette,
-    height: int,
+    look: Look,
     largest: float | None,
 ) -> list[dict[str, Any]]:
     """Faint first, strong last, so that the strong lie on top. One line trace per class and one trace of all heads:
@@ -210,7 +159,7 @@ def _arrows(
     if not edges:
         return []
     classes, signs = _classes(edges, largest)
-    pixel = 2.3 / max(height - 60, 1)  # plot units per pixel, upwards
+    pixel, colours = 2.3 / max(look.height - 60, 1), look.colours  # plot units per pixel, upwards
     lines: dict[tuple[int, float], list[np.ndarray]] = {}
     tips, angles, sizes, shades = [], [], [], []
     for place in np.argsort(classes, kind="stable"):
@@ -252,7 +201,7 @@ def _lines(path: np.ndarray, level: int, sign: float, kind: Kind, colours: Palet
     return _scatter(x=shown[:, 0], y=shown[:, 1], mode="lines", hoverinfo="skip", showlegend=False, line=line)
 
 
-def _handles(edges: list[Edge], positions: np.ndarray, actors: Sequence[str], kind: Kind, unit: str) -> dict[str, Any]:
+def _handles(edges: list[Edge], positions: np.ndarray, actors: Sequence[str], measure: Measure) -> dict[str, Any]:
     """Unseen markers in the middle of each arrow: what the mouse meets."""
     middles = np.array([_curve(positions[e.source], positions[e.target], 3)[1] for e in edges]).reshape(-1, 2)
     return _scatter(
@@ -262,47 +211,13 @@ def _handles(edges: list[Edge], positions: np.ndarray, actors: Sequence[str], ki
         marker={"size": 16, "opacity": 0},
         hoverinfo="text",
         text=[
-            f"<b>{plain(actors[e.source])} → {plain(actors[e.target])}</b><br>{number(e.weight, kind == 'change')}"
-            f" {plain(unit)}"
-            for e in edges
+            f"<b>{plain(actors[e.source])} → {plain(actors[e.target])}</b><br>{measure.words(e.weight)}" for e in edges
         ],
         customdata=[[e.source, e.target] for e in edges],
         showlegend=False,
         selected={"marker": {"opacity": 0}},
         unselected={"marker": {"opacity": 0}},
     )
-
-
-def _sides(names: Sequence[str], positions: np.ndarray) -> list[str]:
-    """Where each name stands beside its node: outwards, where arrows are few, unless another name is there or the edge
-    would cut it; above in the middle.
-
-    Judged by places and names alone, so that a name stays where it is from week to week, for a phone and a desk at
-    once: names keep their size while the space between nodes does not.
-    """
-    screens = [np.array(PHONE), np.array(DESK)]
-    places = [(positions * [1, -1] + [1.22, 1.16]) * size / [2.44, 2.32] for size in screens]  # (N, 2), downwards
-    taken = [np.hstack([at - NODE, at + NODE]) for at in places]  # left, top, right, bottom
-    sides = []
-    for i, (name, place) in enumerate(zip(names, positions, strict=True)):
-        half, high = 3.1 * len(name), 13
-        beside = 12 + half
-        middles = np.array(
-            [(0, -19), (0, 19), (half, -19), (-half, -19), (beside, 0), (-beside, 0), (half, 19), (-half, 19)]
-        )
-        ways = middles * [1, -1]
-        cost = INWARDS * np.maximum(-(ways @ place) / np.linalg.norm(ways, axis=1), 0)
-        boxes = [np.hstack([at[i] + middles - [half, high / 2], at[i] + middles + [half, high / 2]]) for at in places]
-        for size, box, others in zip(screens, boxes, taken, strict=True):
-            overlap = np.minimum(box[:, None, 2:], others[:, 2:]) - np.maximum(
-                box[:, None, :2], others[:, :2]
-            )  # (8, M, 2)
-            crowded = np.prod(np.maximum(overlap, 0), axis=2).sum(axis=1)
-            cost = cost + crowded + high * (np.maximum(-box[:, 0], 0) + np.maximum(box[:, 2] - size[0], 0))
-        best = int(np.argmin(np.round(cost)))
-        taken = [np.vstack([others, box[best]]) for others, box in zip(taken, boxes, strict=True)]
-        sides.append(SIDES[best])
-    return sides
 
 
 def _nodes(
@@ -340,7 +255,7 @@ def _nodes(
         mode="markers+text",
         hoverinfo="text",
         text=[plain(short(a)) if seen else "" for a, seen in zip(actors, labelled, strict=True)],
-        textposition=_sides([short(a) for a in actors], positions) if n <= MANY else "top center",
+        textposition=name_sides([short(a) for a in actors], positions) if n <= MANY else "top center",
         textfont=font,
         hovertext=[
             (

@@ -9,16 +9,15 @@ import numpy as np
 import plotly.graph_objects as go
 
 from trnn_core.charts.bars import ranking
-from trnn_core.charts.theme import fade, finish, palette, plain
+from trnn_core.charts.look import Look, finish
+from trnn_core.charts.theme import fade, plain
 
 WORDS = {"complete": "whole trial", "pruned": "ended early", "running": "at work", "failed": "failed"}
 
 
-def trial_history(
-    trials: Sequence[Mapping[str, Any]], *, simulated: bool, dark: bool = False, height: int = 340
-) -> go.Figure:
+def trial_history(trials: Sequence[Mapping[str, Any]], look: Look) -> go.Figure:
     """The validation loss of every trial in order, and the best so far."""
-    colours = palette(dark)
+    colours = look.colours
     figure = go.Figure()
     for i, state in enumerate(("complete", "pruned", "running")):
         some = [t for t in trials if t["state"] == state and t["value"] is not None]
@@ -56,34 +55,16 @@ def trial_history(
     figure.update_yaxes(
         title="validation loss", type="log" if whole else "linear", exponentformat="power", showticklabels=bool(whole)
     )
-    finish(
-        figure,
-        "Trials",
-        subtitle="lower is better; validation periods",
-        simulated=simulated,
-        dark=dark,
-        height=height,
-        margin=(64, 12, 66, 84),
-    )
-    return figure.update_layout(uirevision="trials")
+    look = look.or_else("Trials", subtitle="lower is better; validation periods", height=340)
+    return finish(figure, look, margin=(64, 12, 66, 84), uirevision="trials")
 
 
-def setting_importance(
-    importance: Mapping[str, float], *, simulated: bool, dark: bool = False, height: int = 300
-) -> go.Figure:
+def setting_importance(importance: Mapping[str, float], look: Look) -> go.Figure:
     """What share of the difference between good and other trials each setting accounts for."""
     names = [setting_name(n) for n in importance]
     shares = [100 * float(s) for s in importance.values()]
-    return ranking(
-        names,
-        shares,
-        "What mattered",
-        unit="share of the difference, %",
-        axis="setting",
-        simulated=simulated,
-        dark=dark,
-        height=height,
-    )
+    look = look.or_else("What mattered", height=300)
+    return ranking(names, shares, look, unit="share of the difference, %", axis="setting")
 
 
 def setting_name(name: str) -> str:

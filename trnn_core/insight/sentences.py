@@ -211,6 +211,24 @@ def say_impulse(found: Impulse, actors: Sequence[str], actions: Sequence[str], p
     return f"{said}. Means over {found.n_origins} recent {period}s; the shaded range holds 90\u00a0% of them."
 
 
+def answers(found: Impulse, actors: Sequence[str], actions: Sequence[str], n: int) -> pd.DataFrame:
+    """The n relations that answer most, a row each for every period after the push."""
+    rows = [
+        {
+            "source": actors[i],
+            "target": actors[j],
+            "action": actions[k],
+            "ahead": h + 1,
+            "answer": float(found.mean[h, i, j, k]),
+            "lower": float(found.lower[h, i, j, k]),
+            "upper": float(found.upper[h, i, j, k]),
+        }
+        for i, j, k in found.strongest(n)
+        for h in range(len(found.mean))
+    ]
+    return pd.DataFrame(rows)
+
+
 def say_unusual(found: Unusual, period: str) -> str:
     flagged = found.flagged
     measure = f"surprise of {THRESHOLD:g} or more, where 0 is a usual {period} and 1 a usual deviation from it"

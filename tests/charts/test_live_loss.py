@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trnn_core.charts.live import MOST_POINTS, can_be_log, loss_rows, loss_spec, norm_rows, norm_spec
+from trnn_core.charts.live_loss import MOST_POINTS, can_be_log, loss_rows, loss_spec, norm_rows, norm_spec
 from trnn_core.errors import TRNNError
 
 

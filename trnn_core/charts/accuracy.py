@@ -8,22 +8,14 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from trnn_core.charts.theme import colour_at, fade, finish, palette, plain
+from trnn_core.charts.look import Look, finish
+from trnn_core.charts.theme import colour_at, fade, plain
 from trnn_core.words import SIGN
 
 
-def errors_by_model(
-    names: Sequence[str],
-    errors: Sequence[float],
-    accent: str,
-    *,
-    unit: str,
-    subtitle: str,
-    simulated: bool,
-    dark: bool = False,
-) -> go.Figure:
+def errors_by_model(names: Sequence[str], errors: Sequence[float], accent: str, look: Look, *, unit: str) -> go.Figure:
     """Horizontal bars, the best on top, the model in hand in its own colour."""
-    colours = palette(dark)
+    colours = look.colours
     figure = go.Figure(
         go.Bar(
             x=list(errors)[::-1],
@@ -45,28 +37,11 @@ def errors_by_model(
     largest = max([e for e in errors if np.isfinite(e)], default=1.0)
     figure.update_xaxes(title=f"{unit}, less is better", range=[0, 1.14 * largest or 1.0])
     figure.update_yaxes(title="model", showgrid=False)
-    return finish(
-        figure,
-        "Error of each model",
-        subtitle=subtitle,
-        simulated=simulated,
-        dark=dark,
-        height=130 + 28 * len(names),
-        margin=(10, 20, 66, 46),
-    )
+    look = look.or_else("Error of each model", height=130 + 28 * len(names))
+    return finish(figure, look, margin=(10, 20, 66, 46))
 
 
-def errors_over_time(
-    table: pd.DataFrame,
-    models: Sequence[str],
-    *,
-    unit: str,
-    period: str,
-    subtitle: str = "",
-    simulated: bool,
-    dark: bool = False,
-    height: int = 400,
-) -> go.Figure:
+def errors_over_time(table: pd.DataFrame, models: Sequence[str], look: Look, *, unit: str, period: str) -> go.Figure:
     """A line per model over the periods that were forecast; `table` has a column per model."""
     figure = go.Figure()
     for n, model in enumerate(models):
@@ -78,36 +53,17 @@ def errors_over_time(
             marker={"size": 4},
             line={
                 "width": 2 if n == 0 else 1.3,
-                "color": palette(dark).lines[n % 8],
+                "color": look.colours.lines[n % 8],
                 "dash": "solid" if n == 0 else ("dash", "dot", "dashdot")[(n - 1) % 3],
             },
             hovertemplate="%{x|%d %b %Y}: %{y:.4g}<extra>" + plain(model) + "</extra>",
         )
     figure.update_yaxes(title=unit, rangemode="tozero")
     figure.update_xaxes(title=f"{period} that was forecast", type="date")
-    return finish(
-        figure,
-        "Error over time",
-        subtitle=subtitle,
-        simulated=simulated,
-        dark=dark,
-        height=height,
-        margin=(60, 12, 66, 90),
-    )
+    return finish(figure, look.or_else("Error over time", height=400), margin=(60, 12, 66, 90))
 
 
-def errors_by_group(
-    table: pd.DataFrame,
-    models: Sequence[str],
-    title: str,
-    *,
-    unit: str,
-    axis: str,
-    subtitle: str = "",
-    simulated: bool,
-    dark: bool = False,
-    height: int = 396,
-) -> go.Figure:
+def errors_by_group(table: pd.DataFrame, models: Sequence[str], look: Look, *, unit: str, axis: str) -> go.Figure:
     """Bars side by side: a group per row of `table` (an action, a step), a bar per model."""
     figure = go.Figure()
     for n, model in enumerate(models):
@@ -115,29 +71,19 @@ def errors_by_group(
             x=[plain(str(row)).replace(" ", "<br>") for row in table.index],
             y=table[model],
             name=plain(model),
-            marker={"color": palette(dark).lines[n % 8]},
+            marker={"color": look.colours.lines[n % 8]},
             hovertemplate="%{x}: %{y:.4g}<extra>" + plain(model) + "</extra>",
         )
     figure.update_layout(barmode="group", bargap=0.25)
     figure.update_yaxes(title=unit, rangemode="tozero")
     figure.update_xaxes(title=axis, type="category", tickangle=0)
-    return finish(
-        figure,
-        title,
-        subtitle=subtitle,
-        simulated=simulated,
-        dark=dark,
-        height=height,
-        margin=(60, 12, 66, 120),
-        legend={"y": -72 / (height - 186)},
-    )
+    look = look.or_else(height=396)
+    return finish(figure, look, margin=(60, 12, 66, 120), legend={"y": -72 / (look.height - 186)})
 
 
-def errors_by_country(
-    table: pd.DataFrame, *, unit: str, subtitle: str, simulated: bool, dark: bool = False, most: int = 30
-) -> go.Figure:
+def errors_by_country(table: pd.DataFrame, look: Look, *, unit: str, most: int = 30) -> go.Figure:
     """Two dots per country, as sender and as receiver, the hardest on top."""
-    colours, shown = palette(dark), table.head(most).iloc[::-1]
+    colours, shown = look.colours, table.head(most).iloc[::-1]
     names = [plain(c) for c in shown["country"]]
     figure = go.Figure()
     for x0, x1, name in zip(shown["sent"], shown["received"], names, strict=True):
@@ -163,22 +109,12 @@ def errors_by_country(
         )
     figure.update_xaxes(title=f"{unit}, mean over partners", rangemode="tozero")
     figure.update_yaxes(title="country", tickfont={"size": 11})
-    return finish(
-        figure,
-        "Error by country",
-        subtitle=subtitle,
-        simulated=simulated,
-        dark=dark,
-        height=190 + 18 * len(shown),
-        margin=(10, 16, 66, 92),
-    )
+    return finish(figure, look.or_else("Error by country", height=190 + 18 * len(shown)), margin=(10, 16, 66, 92))
 
 
-def pit_histogram(
-    bars: np.ndarray, model: str, *, subtitle: str = "", simulated: bool, dark: bool = False, height: int = 360
-) -> go.Figure:
+def pit_histogram(bars: np.ndarray, look: Look) -> go.Figure:
     """Where what came fell within the forecast: ten bars that should all be as high as the line."""
-    colours, n = palette(dark), len(bars)
+    colours, n = look.colours, len(bars)
     names = [f"{100 * i // n}–{100 * (i + 1) // n}" for i in range(n)]
     figure = go.Figure(
         go.Bar(
@@ -198,28 +134,13 @@ def pit_histogram(
     figure.update_xaxes(
         title="percentiles of the forecast (randomised PIT)", range=[-1, 101], dtick=20, tickangle=0, showgrid=False
     )
-    return finish(
-        figure,
-        "Where in its forecast what came fell",
-        subtitle=f"{model} · {subtitle or 'dashed: as it should be'}",
-        simulated=simulated,
-        dark=dark,
-        height=height,
-        margin=(60, 12, 66, 60),
-    )
+    look = look.or_else("Where in its forecast what came fell", subtitle="dashed: as it should be", height=360)
+    return finish(figure, look, margin=(60, 12, 66, 60))
 
 
-def coverage_by_group(
-    table: pd.DataFrame,
-    models: Sequence[str],
-    groups: Sequence[str],
-    *,
-    simulated: bool,
-    dark: bool = False,
-    height: int = 360,
-) -> go.Figure:
+def coverage_by_group(table: pd.DataFrame, models: Sequence[str], groups: Sequence[str], look: Look) -> go.Figure:
     """How often the 90 % interval held, for quiet to active pairs; the band is 88 to 92 %."""
-    colours = palette(dark)
+    colours = look.colours
     figure = go.Figure()
     figure.add_hrect(y0=88, y1=92, fillcolor=fade(colours.lines[2], 0.18), line={"width": 0})
     figure.add_hline(y=90, line={"dash": "dash", "color": colours.lines[2], "width": 1.5})
@@ -238,12 +159,5 @@ def coverage_by_group(
     low = 100 * float(table["coverage90"].min()) if len(table) else 80.0
     figure.update_yaxes(title="share inside the 90\u00a0% interval", ticksuffix=SIGN, range=[min(80.0, low - 2), 100.5])
     figure.update_xaxes(title="pairs by how active they were before the test", type="category")
-    return finish(
-        figure,
-        "How often the 90\u00a0% interval held",
-        subtitle="band: 88 to 92\u00a0%",
-        simulated=simulated,
-        dark=dark,
-        height=height,
-        margin=(60, 12, 66, 90),
-    )
+    look = look.or_else("How often the 90\u00a0% interval held", subtitle="band: 88 to 92\u00a0%", height=360)
+    return finish(figure, look, margin=(60, 12, 66, 90))

@@ -7,12 +7,13 @@ from typing import Any
 import pandas as pd
 
 from trnn_core import __version__
-from trnn_core.charts import evaluation as charts
+from trnn_core.charts.accuracy import coverage_by_group, errors_by_model, errors_over_time, pit_histogram
+from trnn_core.charts.look import Look
+from trnn_core.evaluation.findings import headline, speaker
 from trnn_core.evaluation.intervals import GROUPS
 from trnn_core.evaluation.metrics import score_words
 from trnn_core.evaluation.results import ALL, BacktestResult
 from trnn_core.evaluation.views import board, coverage_groups, hardest_pairs, over_time, pit_bars
-from trnn_core.evaluation.words import headline, speaker
 from trnn_core.export.blocks import Block, Chart, Table, Text
 from trnn_core.export.citation import SIMULATED, licence_words
 from trnn_core.export.sheets import latex_table, workbook
@@ -126,7 +127,7 @@ def report_blocks(result: BacktestResult) -> list[Block]:
     frame = _frame(result, table)
     rivals = [result.label(name) for name in (model, *table["model"][table["model"] != model])][:4]
     coverage = coverage_groups(result, 1).replace({"model": {name: result.label(name) for name in result.scores}})
-    unit, simulated = score_words()["mse"], result.simulated
+    unit, look = score_words()["mse"], Look(simulated=result.simulated)
     ahead = f"one {result.period} ahead"
     blocks: list[Block] = [
         Text(" ".join(headline(result, model)), "lead"),
@@ -138,35 +139,37 @@ def report_blocks(result: BacktestResult) -> list[Block]:
             formats=FORMATS,
         ),
         Chart(
-            charts.errors_by_model(
+            errors_by_model(
                 frame["Model"].tolist(),
                 table["error"].tolist(),
                 result.label(model),
+                look.or_else(subtitle=f"all actions, {ahead}"),
                 unit=unit,
-                subtitle=f"all actions, {ahead}",
-                simulated=simulated,
             ),
             "leaderboard",
             "Squared error of each model",
         ),
         Chart(
-            charts.errors_over_time(
+            errors_over_time(
                 over_time(result, "mse", 1, ALL).rename(columns=result.label),
                 rivals,
+                look,
                 unit=unit,
                 period=result.period,
-                simulated=simulated,
             ),
             "error-over-time",
             "Squared error of the models over time",
         ),
         Chart(
-            charts.pit_histogram(pit_bars(result, model, 1), result.label(model), simulated=simulated),
+            pit_histogram(
+                pit_bars(result, model, 1),
+                look.or_else(subtitle=f"{result.label(model)} · dashed: as it should be"),
+            ),
             "pit",
             "Histogram of the randomised PIT",
         ),
         Chart(
-            charts.coverage_by_group(coverage, rivals, groups, simulated=simulated),
+            coverage_by_group(coverage, rivals, groups, look),
             "calibration",
             "How often the 90\u00a0% interval held, by activity",
         ),

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from trnn_core.charts.theme import LESS, MORE, fade, finish, number, palette, plain, scale
+from trnn_core.charts.heatmap import colour_bar
+from trnn_core.charts.lines import add_band, with_interval
+from trnn_core.charts.look import Look, finish
+from trnn_core.charts.theme import LESS, MORE, fade, number, plain, scale
 from trnn_core.errors import TRNNError
 
 Band = Sequence[np.ndarray]  # middle, lower, upper
@@ -17,14 +20,11 @@ Band = Sequence[np.ndarray]  # middle, lower, upper
 def influence_matrix(
     matrix: np.ndarray,
     names: Sequence[str],
-    title: str,
+    look: Look,
     *,
     solid: np.ndarray | None = None,
     order: Sequence[int] | None = None,
-    subtitle: str = "",
     largest: float = 1.0,
-    simulated: bool,
-    dark: bool = False,
 ) -> go.Figure:
     """Rows are moved, columns move. Ties that are not `solid` are grey; continuation (the diagonal) is left blank."""
     n = len(names)
@@ -35,7 +35,7 @@ def influence_matrix(
     values, own = np.asarray(matrix, dtype=float)[cut], np.eye(n, dtype=bool)
     firm = np.ones((n, n), dtype=bool) if solid is None else np.asarray(solid, dtype=bool)[cut]
     shown = [plain(names[int(i)]) for i in places]
-    colours = palette(dark)
+    colours = look.colours
     hover = [[_tie(shown[c], shown[r], values[r, c], firm[r, c]) for c in range(n)] for r in range(n)]
     cells = {"xgap": 1, "ygap": 1, "hoverinfo": "text", "text": hover}
     figure = go.Figure()
@@ -53,12 +53,7 @@ def influence_matrix(
         zmin=-largest,
         zmax=largest,
         colorscale=scale(colours.changes),
-        colorbar={
-            "thickness": 12,
-            "outlinewidth": 0,
-            "len": 0.9,
-            "title": {"text": "1: own continuation", "side": "right", "font": {"size": 12}},
-        },
+        colorbar=colour_bar("1: own continuation"),
         **cells,
     )
     ticks = {
@@ -72,16 +67,8 @@ def influence_matrix(
     }
     figure.update_xaxes(**ticks, tickangle=-60, range=[-0.5, n - 0.5], title="who moves")
     figure.update_yaxes(**ticks, range=[n - 0.5, -0.5], title="who is moved")
-    return finish(
-        figure,
-        title,
-        subtitle=subtitle,
-        simulated=simulated,
-        dark=dark,
-        height=min(max(17 * n + 210, 330), 760),
-        margin=(90, 10, 74, 90),
-        wide=True,
-    )
+    look = look.or_else(height=min(max(17 * n + 210, 330), 760))
+    return finish(figure, look, margin=(90, 10, 74, 90), wide=True)
 
 
 def _tie(mover: str, moved: str, value: float, firm: bool) -> str:
@@ -89,18 +76,7 @@ def _tie(mover: str, moved: str, value: float, firm: bool) -> str:
     return f"<b>{mover}</b> moves <b>{moved}</b><br>{value:+.2f} of own continuation{doubt}"
 
 
-def contributions(
-    names: Sequence[str],
-    values: Sequence[float],
-    title: str,
-    *,
-    unit: str,
-    axis: str,
-    subtitle: str = "",
-    simulated: bool,
-    dark: bool = False,
-    height: int = 300,
-) -> go.Figure:
+def contributions(names: Sequence[str], values: Sequence[float], look: Look, *, unit: str, axis: str) -> go.Figure:
     """Bars to the right (raises) and to the left (lowers), in the order given from top to bottom."""
     figure = go.Figure(
         go.Bar(
@@ -119,46 +95,22 @@ def contributions(
     ends = [low - room * (low < 0), high + room / 2 * (high > 0)]
     return finish(
         figure,
-        title,
-        subtitle=subtitle,
-        simulated=simulated,
-        dark=dark,
-        height=height,
+        look.or_else(height=300),
         margin=(10, 24, 64, 44),
         xaxis={"title": {"text": unit}, "zeroline": True, "range": ends},
         yaxis={"title": {"text": axis}, "showgrid": False, "type": "category"},
     )
 
 
-def with_and_without(
-    dates: Sequence[str],
-    changed: Band,
-    usual: Band,
-    title: str,
-    *,
-    unit: str,
-    subtitle: str = "",
-    simulated: bool,
-    dark: bool = False,
-    height: int = 340,
-) -> go.Figure:
+def with_and_without(dates: Sequence[str], changed: Band, usual: Band, look: Look, *, unit: str) -> go.Figure:
     """Two forecasts of one relation with their intervals."""
-    colours = palette(dark)
+    colours = look.colours
     figure = go.Figure()
     for (middle, lower, upper), name, colour in (
         (usual, "without the change", colours.lines[0]),
         (changed, "with it", colours.lines[1]),
     ):
-        figure.add_scatter(
-            x=[*dates, *reversed(dates)],
-            y=np.concatenate([upper, lower[::-1]]),
-            fill="toself",
-            mode="lines",
-            fillcolor=fade(colour, 0.15),
-            line={"width": 0},
-            hoverinfo="skip",
-            showlegend=False,
-        )
+        add_band(figure, dates, lower, upper, fade(colour, 0.15), showlegend=False)
         figure.add_scatter(
             x=list(dates),
             y=middle,
@@ -166,77 +118,37 @@ def with_and_without(
             name=name,
             line={"color": colour, "width": 2},
             marker={"size": 6},
-            text=[f"{number(m)} ({number(a)} to {number(b)})" for m, a, b in zip(middle, lower, upper, strict=True)],
+            text=with_interval(middle, lower, upper),
             hovertemplate="%{x|%d %b %Y}: %{text}<extra>" + name + "</extra>",
         )
     figure.update_yaxes(title=unit)
     figure.update_xaxes(title="period (its first day)", type="date", tickformat="%d %b", nticks=6)
-    return finish(
-        figure, title, subtitle=subtitle, simulated=simulated, dark=dark, height=height, margin=(60, 16, 66, 84)
-    )
+    return finish(figure, look.or_else(height=340), margin=(60, 16, 66, 84))
 
 
-def responses(
-    names: Sequence[str],
-    bands: Sequence[Band],
-    title: str,
-    *,
-    unit: str,
-    period: str,
-    subtitle: str = "",
-    simulated: bool,
-    dark: bool = False,
-    height: int = 440,
-) -> go.Figure:
+def responses(names: Sequence[str], bands: Sequence[Band], look: Look, *, unit: str, period: str) -> go.Figure:
     """Answers to a push over the periods that follow; the first one, the pushed relation, with its range."""
-    colours = palette(dark)
+    colours = look.colours
     figure = go.Figure()
     for place, (name, (middle, lower, upper)) in enumerate(zip(names, bands, strict=True)):
         colour = colours.lines[place % len(colours.lines)]
         ahead = list(range(1, len(middle) + 1))
         if place < 2:
-            figure.add_scatter(
-                x=[*ahead, *reversed(ahead)],
-                y=np.concatenate([upper, lower[::-1]]),
-                fill="toself",
-                mode="lines",
-                fillcolor=fade(colour, 0.14),
-                line={"width": 0},
-                hoverinfo="skip",
-                showlegend=False,
-            )
+            add_band(figure, ahead, lower, upper, fade(colour, 0.14), showlegend=False)
         figure.add_scatter(
             x=ahead,
             y=middle,
             mode="lines+markers",
             name=plain(name),
             line={"color": colour, "width": 2.4 if place == 0 else 1.6},
-            text=[
-                f"{number(m, signed=True)} ({number(a, signed=True)} to {number(b, signed=True)})"
-                for m, a, b in zip(middle, lower, upper, strict=True)
-            ],
+            text=with_interval(middle, lower, upper, signed=True),
             hovertemplate="%{text}<extra>" + plain(name) + "</extra>",
         )
     figure.update_yaxes(title=f"difference, {unit}", zeroline=True)
     figure.update_xaxes(title=f"{period}s after the push", dtick=1)
-    finish(
-        figure,
-        title,
-        subtitle=subtitle,
-        simulated=simulated,
-        dark=dark,
-        height=height,
-        margin=(60, 16, 66, 56 + 20 * len(names)),
-    )
-    return figure.update_layout(
-        legend={
-            "orientation": "v",
-            "x": 0,
-            "y": -56 / (height - 122 - 20 * len(names)),
-            "xanchor": "left",
-            "yanchor": "top",
-        }
-    )
+    look, room = look.or_else(height=440), 20 * len(names)  # pixels of the legend, a line per name
+    below = {"orientation": "v", "x": 0, "y": -56 / (look.height - 122 - room), "xanchor": "left", "yanchor": "top"}
+    return finish(figure, look, margin=(60, 16, 66, 56 + room), legend=below)
 
 
 def surprise_over_time(
@@ -245,15 +157,13 @@ def surprise_over_time(
     flagged: Sequence[int],
     stretches: Sequence[tuple[int, int]],
     threshold: float,
+    look: Look,
     *,
     first_unseen: int | None = None,
     period: str = "week",
-    simulated: bool,
-    dark: bool = False,
-    height: int = 380,
 ) -> go.Figure:
     """Surprise per period, the threshold, unusual periods as dots to click, stretches shaded."""
-    colours = palette(dark)
+    colours = look.colours
     figure = go.Figure()
     figure.add_scatter(
         x=list(dates),
@@ -299,12 +209,5 @@ def surprise_over_time(
         title=f"surprise (usual {period}: 0)", range=[float(np.min(surprise, initial=0.0)) - 0.5, top + 1.2]
     )
     figure.update_xaxes(title=f"{period} (its first day)", type="date")
-    finish(
-        figure,
-        f"How unlike its past each {period} was",
-        simulated=simulated,
-        dark=dark,
-        height=height,
-        margin=(60, 16, 66, 84),
-    )
-    return figure.update_layout(clickmode="event+select", dragmode="zoom")
+    look = look.or_else(f"How unlike its past each {period} was", height=380)
+    return finish(figure, look, margin=(60, 16, 66, 84), clickmode="event+select", dragmode="zoom")

@@ -9,7 +9,7 @@ import numpy as np
 
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import Impulse
-from trnn_core.insight.influence import recent_origins
+from trnn_core.insight.influence_matrices import recent_origins
 from trnn_core.insight.view import View
 
 N_ORIGINS = 26
