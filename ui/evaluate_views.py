@@ -326,9 +326,9 @@ def misses(result: BacktestResult, choice: Choice) -> None:
     st.markdown(
         f"The largest miss of **{escape(result.label(choice.model))}**: in the {result.period} of {worst['period']},"
         f" {escape(worst['source'])} to {escape(worst['target'])}, it expected {worst['expected']:.3g} {escape(unit)}"
-        f" (90\u00a0% interval {worst['lower']:.3g} to {worst['upper']:.3g}). There came **{worst['came']:.4g}**."
+        f" (90\u00a0% interval {worst['lower']:.3g} to {worst['upper']:.3g}). There came **{worst['observed']:.4g}**."
     )
-    outside = float(((table["came"] < table["lower"]) | (table["came"] > table["upper"])).mean())
+    outside = float(((table["observed"] < table["lower"]) | (table["observed"] > table["upper"])).mean())
     st.dataframe(
         table.drop(columns="error"),
         hide_index=True,
@@ -342,7 +342,7 @@ def misses(result: BacktestResult, choice: Choice) -> None:
             "expected": st.column_config.NumberColumn("Expected", format="%.3g"),
             "lower": st.column_config.NumberColumn("90\u00a0% from", format="%.3g"),
             "upper": st.column_config.NumberColumn("90\u00a0% to", format="%.3g"),
-            "came": st.column_config.NumberColumn("What came", format="%.4g"),
+            "observed": st.column_config.NumberColumn("What came", format="%.4g"),
         },
     )
     st.caption(

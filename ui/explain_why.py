@@ -13,10 +13,9 @@ from trnn_core.insight.answers import Attribution, unpack
 from trnn_core.insight.words import drivers, say_attribution, say_completeness, say_driver
 from trnn_core.runs.run import Run
 from ui.explain import ask, download_table, pick_cell, same_country
-from ui.forecast_view import read_forecast
 from ui.page import is_dark, show
 from ui.pickers import pick_step
-from ui.store import order
+from ui.store import order, read_forecast
 from ui.words import escape
 
 SHOWN = 8  # drivers told in words

@@ -15,7 +15,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import is_baseline, label
 from trnn_core.evaluation.intervals import GRID, GROUPS, coverage, pit_deviation
-from trnn_core.evaluation.metrics import CELL_METRICS, METRICS
+from trnn_core.evaluation.metrics import ENTRY_METRICS, METRICS
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.scoring import MISS_COLUMNS, BlockScores
 from trnn_core.evaluation.significance import diebold_mariano
@@ -134,7 +134,7 @@ class BacktestResult:
         for model, scores in self.scores.items():
             h, i, j, k = np.nonzero(scores.cell_n)
             for metric in metrics:
-                value = scores.cell_sums[CELL_METRICS.index(metric)][h, i, j, k] / scores.cell_n[h, i, j, k]
+                value = scores.cell_sums[ENTRY_METRICS.index(metric)][h, i, j, k] / scores.cell_n[h, i, j, k]
                 columns = {"model": model, "horizon": h + 1, "source": actors[i], "target": actors[j]}
                 columns |= {"action": np.array(self.actions)[k], "metric": metric, "value": value}
                 frames.append(pd.DataFrame(columns))
@@ -147,14 +147,14 @@ class BacktestResult:
             for role, axis in (("source", 2), ("target", 1)):
                 n = scores.cell_n.sum(axis=axis)  # (H, N, K)
                 for metric in metrics:
-                    total = scores.cell_sums[CELL_METRICS.index(metric)].sum(axis=axis)
+                    total = scores.cell_sums[ENTRY_METRICS.index(metric)].sum(axis=axis)
                     for h, i, k in np.argwhere(n > 0):
                         label = (model, h + 1, self.actors[i], role, self.actions[k], metric)
                         rows.append((*label, total[h, i, k] / n[h, i, k]))
         return pd.DataFrame(rows, columns=["model", "horizon", "country", "role", "action", "metric", "value"])
 
     def misses(self, model: str, horizon: int = 1, action: str = ALL, n: int = 20) -> pd.DataFrame:
-        """The largest misses: period, source, target, action, expected, lower, upper, came, error; the worst first."""
+        """The largest misses, worst first: period, source, target, action, expected, lower, upper, observed, error."""
         scores = self.scores[model]
         rows = scores.misses[scores.misses[:, 1] == horizon]
         if action != ALL:

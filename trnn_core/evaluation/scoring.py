@@ -20,13 +20,13 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import create
 from trnn_core.evaluation.intervals import GRID, GROUPS, LEVEL, activity_groups, pit_bounds, pit_curve
-from trnn_core.evaluation.metrics import CELL_METRICS, METRICS, SET_METRICS, score_cells, score_set
+from trnn_core.evaluation.metrics import ENTRY_METRICS, METRICS, SET_METRICS, score_entries, score_set
 from trnn_core.models.forecast import Forecast, forecast_each
 from trnn_core.models.panel import Panel, fill_forward
 
 _REFERENCE = 4  # periods whose average level an escalation must exceed
 MISSES = 5  # largest misses kept of every origin, step and action
-MISS_COLUMNS = ("origin", "step", "source", "target", "action", "expected", "lower", "upper", "came", "error")
+MISS_COLUMNS = ("origin", "step", "source", "target", "action", "expected", "lower", "upper", "observed", "error")
 
 
 BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)  # by a damaged NPZ
@@ -50,13 +50,13 @@ class BlockScores:
     """What a block leaves behind; sums, so that blocks can be joined.
 
     origins    (O,) int
-    table      (O, H, K + 1, metrics): means over the scored cells of each action, and of all; NaN where there is none
-    cell_sums  (cell metrics, H, N, M, K) over origins
+    table      (O, H, K + 1, metrics): means over the scored entries of each action, and of all; NaN where there is none
+    cell_sums  (entry metrics, H, N, M, K) over origins
     cell_n     (H, N, M, K)
     pit        (H, G, U) summed PIT curves
     pit_n      (H, G)
     misses     (R, MISS_COLUMNS) float32: the largest misses; positions of origin and labels, the figures as forecast
-               and as they came, and the squared error on the working scale
+               and as observed, and the squared error on the working scale
     """
 
     origins: np.ndarray
@@ -99,20 +99,20 @@ def run_block(series: RelationalSeries, block: Block, tell: Tell | None = None) 
     groups = activity_groups(series.values[: block.first_origin + 1], pairs)
     reference = _recent_level(series)
     table = np.full((len(block.origins), h, k + 1, len(METRICS)), np.nan)
-    sums, counted = np.zeros((len(CELL_METRICS), h, n, n, k)), np.zeros((h, n, n, k), dtype=np.int64)
+    sums, counted = np.zeros((len(ENTRY_METRICS), h, n, n, k)), np.zeros((h, n, n, k), dtype=np.int64)
     pit, pit_n = np.zeros((h, len(GROUPS), len(GRID))), np.zeros((h, len(GROUPS)), dtype=np.int64)
     misses = [np.zeros((0, len(MISS_COLUMNS)))]
     for o, (t, forecast) in enumerate(forecast_each(model, series, block.origins, h)):
         for step in range(1, min(h, len(series) - 1 - t) + 1):
             use = series.observed[t + step] & pairs[..., None]
-            came = np.where(use, series.values[t + step], 0.0).astype(float)
-            scores = score_cells(forecast, step, came)
-            whole = score_set(forecast, step, came, reference[t], use)
+            observed = np.where(use, series.values[t + step], 0.0).astype(float)
+            scores = score_entries(forecast, step, observed)
+            whole = score_set(forecast, step, observed, reference[t], use)
             table[o, step - 1] = _row(scores, whole, use)
-            sums[:, step - 1] += np.stack([np.where(use, scores[name], 0.0) for name in CELL_METRICS])
+            sums[:, step - 1] += np.stack([np.where(use, scores[name], 0.0) for name in ENTRY_METRICS])
             counted[step - 1] += use
-            misses.append(_largest_misses(forecast, t, step, came, np.where(use, scores["mse"], -1.0)))
-            below, upto = pit_bounds(forecast.distribution[step - 1], came)
+            misses.append(_largest_misses(forecast, t, step, observed, np.where(use, scores["mse"], -1.0)))
+            below, upto = pit_bounds(forecast.distribution[step - 1], observed)
             for g in range(len(GROUPS)):
                 inside = use & ((groups == g)[..., None] if g else True)
                 pit[step - 1, g] += pit_curve(below[inside], upto[inside])
@@ -128,8 +128,8 @@ def _tell(tell: Tell | None, n: int) -> None:
         tell(n)
 
 
-def _largest_misses(forecast: Forecast, origin: int, step: int, came: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """Of each action the cells with the largest squared error (unused cells have a negative one), as MISS_COLUMNS."""
+def _largest_misses(forecast: Forecast, origin: int, step: int, observed: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """Of each action the entries with the largest squared error (unused ones have a negative one), as MISS_COLUMNS."""
     distribution = forecast.distribution[step - 1]
     n, _, n_actions = error.shape
     top = np.argsort(-error.reshape(-1, n_actions), axis=0, kind="stable")[
@@ -141,14 +141,14 @@ def _largest_misses(forecast: Forecast, origin: int, step: int, came: np.ndarray
     i, j, k = i[chosen], j[chosen], k[chosen]
     lower, upper = (q[i, j, k] for q in distribution.quantiles(((1 - LEVEL) / 2, (1 + LEVEL) / 2)))
     places = [np.full(len(i), origin), np.full(len(i), step), i, j, k]
-    return np.stack([*places, distribution.mean[i, j, k], lower, upper, came[i, j, k], error[i, j, k]], axis=1)
+    return np.stack([*places, distribution.mean[i, j, k], lower, upper, observed[i, j, k], error[i, j, k]], axis=1)
 
 
 def _row(scores: dict[str, np.ndarray], whole: dict[str, list[float]], use: np.ndarray) -> np.ndarray:
     """(K + 1, metrics): per action and for all."""
     n = np.append(use.sum(axis=(0, 1)), use.sum())  # (K + 1,)
     rows = []
-    for name in CELL_METRICS:
+    for name in ENTRY_METRICS:
         per_action = np.where(use, scores[name], 0.0).sum(axis=(0, 1))
         totals = np.append(per_action, per_action.sum())
         rows.append(np.where(n > 0, totals / np.maximum(n, 1), np.nan))
@@ -156,7 +156,7 @@ def _row(scores: dict[str, np.ndarray], whole: dict[str, list[float]], use: np.n
 
 
 def _recent_level(series: RelationalSeries) -> np.ndarray:
-    """Each cell's average level over the last periods up to t, on the working scale; (T, N, M, K)."""
+    """Each entry's average level over the last periods up to t, on the working scale; (T, N, M, K)."""
     values = fill_forward(series.values, series.observed).astype(float)
     level = np.log1p(values) if Panel.of(series).counts else values
     total = np.cumsum(level, axis=0)
