@@ -14,6 +14,7 @@ import numpy as np
 from scipy import stats
 
 from trnn_core.evaluation.intervals import LEVEL, covered, pit_bounds
+from trnn_core.models.distributions import Distribution, Scale
 from trnn_core.models.forecast import Forecast
 
 
@@ -26,7 +27,7 @@ class Step:
     observed: np.ndarray  # (N, M, K)
 
     @cached_property
-    def distribution(self):
+    def distribution(self) -> Distribution:
         return self.forecast.distribution[self.step - 1]
 
     @property
@@ -39,7 +40,7 @@ class Step:
         return self.distribution.to_level(self.observed)
 
     @cached_property
-    def crps(self) -> dict[str, np.ndarray]:
+    def crps(self) -> dict[Scale, np.ndarray]:
         return self.distribution.crps(self.observed)
 
     @cached_property
