@@ -7,17 +7,18 @@ import streamlit as st
 import ui.everything  # noqa: F401  # first: see there
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.export.forecasts import RunForecast
+from trnn_core.export.forecasts import headlines
+from trnn_core.models.forecast import Forecast
 from trnn_core.runs.run import Run
 from ui.demo_run import prepare_demo
 from ui.forecast_options import Options
-from ui.forecast_view import Picture, read_forecast
+from ui.forecast_view import ForecastView
 from ui.links import judge
 from ui.page import is_dark, page, show, simulated_badge
 from ui.phrases import about_series, escape, scores_of, trust
 from ui.pickers import pick_action, show_scores
 from ui.runs_table import runs_table
-from ui.store import data_sets, load_set, run_store, series_of
+from ui.store import data_sets, load_set, read_forecast, run_store, series_of
 
 
 def main() -> None:
@@ -35,7 +36,7 @@ def main() -> None:
         st.caption("Runs that you train are listed here, with their status and the course of their loss.")
 
 
-def first_whole(runs: list[Run]) -> tuple[Run, RunForecast, RelationalSeries] | None:
+def first_whole(runs: list[Run]) -> tuple[Run, Forecast, RelationalSeries] | None:
     """The run in the link, else the newest one with a forecast; a damaged or unfinished one does not hide the
     others."""
     judge("run", [run.run_id for run in runs], "Run")
@@ -50,11 +51,11 @@ def first_whole(runs: list[Run]) -> tuple[Run, RunForecast, RelationalSeries] | 
     return None
 
 
-def headline(run: Run, forecast: RunForecast, series: RelationalSeries) -> None:
+def headline(run: Run, forecast: Forecast, series: RelationalSeries) -> None:
     picture, words = st.columns([3, 2], gap="large")
     with picture:
         action = pick_action(forecast.actions)
-        drawn = Picture(forecast, series, action=forecast.actions.index(action), options=Options(top=40))
+        drawn = ForecastView(forecast, series, action=forecast.actions.index(action), options=Options(top=40))
         show(
             drawn.figure(dark=is_dark(), height=600),
             "home-network",
@@ -65,12 +66,12 @@ def headline(run: Run, forecast: RunForecast, series: RelationalSeries) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"#### Next {series.period}")
             simulated_badge(forecast.simulated)
-        for sentence in forecast.headlines():
+        for sentence in headlines(forecast):
             st.markdown(escape(sentence[0].upper() + sentence[1:] + "."))
         scores = scores_of(run)
         if scores is not None:
-            show_scores(scores, forecast.level, narrow=True)
-        st.caption(trust(scores, forecast.level, series.period))
+            show_scores(scores, forecast.interval_level, narrow=True)
+        st.caption(trust(scores, forecast.interval_level, series.period))
         next_steps(run)
         st.markdown(
             f"Data set in hand: **{escape(series.source.title)}**, {about_series(series)}; run **{escape(run.name)}**."

@@ -6,17 +6,17 @@ import streamlit as st
 
 import ui.everything  # noqa: F401  # first: see there
 from trnn_core.data.series import RelationalSeries
-from trnn_core.export.forecasts import RunForecast
+from trnn_core.models.forecast import Forecast
 from trnn_core.runs.run import Run
 from ui.dyad import dyad_panel, follow_click
 from ui.forecast_options import pick_options, pick_show
 from ui.forecast_tables import changes_table, downloads
-from ui.forecast_view import Picture, read_forecast, read_hindcast
+from ui.forecast_view import ForecastView
 from ui.guard import guard, show_notes
 from ui.page import TRAIN, empty, is_dark, page, show, simulated_badge
 from ui.phrases import scores_of, sentence, trust
 from ui.pickers import pick_action, pick_run, pick_step, pick_week, show_scores
-from ui.store import forecast_runs, series_of
+from ui.store import forecast_runs, read_forecast, read_hindcast, series_of
 
 
 def main() -> None:
@@ -32,32 +32,32 @@ def main() -> None:
                 " with its interval.",
                 TRAIN,
             )
-        run, picture = pick_picture(runs)
-        forecast = picture.forecast
+        run, view = pick_view(runs)
+        forecast = view.forecast
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            title = f"{picture.options.view} of {picture.show.lower()}, {picture.action_name}"
+            title = f"{view.options.view} of {view.show.lower()}, {view.action_name}"
             clicked = show(
-                picture.figure(dark=is_dark()), f"forecast-{picture.options.view}", title, clicks=True, file="forecast"
+                view.figure(dark=is_dark()), f"forecast-{view.options.view}", title, clicks=True, file="forecast"
             )
         with right:
             follow_click(clicked, forecast.actors)
-            dyad_panel(picture)
-        downloads(picture)
+            dyad_panel(view)
+        downloads(view)
         st.subheader("Largest expected changes")
-        changes_table(picture)
+        changes_table(view)
         st.subheader("How far to trust it")
         scores = scores_of(run)
         if scores is not None:
-            show_scores(scores, forecast.level)
+            show_scores(scores, forecast.interval_level)
         about = [
-            trust(scores, forecast.level, picture.series.period),
+            trust(scores, forecast.interval_level, view.series.period),
             *(forecast.meta.get(k, "") for k in ("words", "intervals", "model")),
         ]
         st.caption(" ".join(f"{sentence(s)}." for s in about if s))
 
 
-def pick_picture(runs: list[Run]) -> tuple[Run, Picture]:
+def pick_view(runs: list[Run]) -> tuple[Run, ForecastView]:
     """Which run, week, horizon, figure and action, and how they are drawn."""
     where, when, far, what, badge = st.columns([5, 5, 5, 4, 3], vertical_alignment="bottom")
     with where:
@@ -67,7 +67,7 @@ def pick_picture(runs: list[Run]) -> tuple[Run, Picture]:
     with when:
         forecast = pick_forecast(run, newest, series)
     with far:
-        step = pick_step(forecast.dates, series.period)
+        step = pick_step(forecast.dates.astype(str).tolist(), series.period)
     with what:
         shown = pick_show(forecast.is_past(step))
     with badge:
@@ -75,15 +75,15 @@ def pick_picture(runs: list[Run]) -> tuple[Run, Picture]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         action = forecast.actions.index(pick_action(forecast.actions))
         options = pick_options(forecast.actors)
-    return run, Picture(forecast, series, shown, step, action, options)
+    return run, ForecastView(forecast, series, shown, step, action, options)
 
 
-def pick_forecast(run: Run, newest: RunForecast, series: RelationalSeries) -> RunForecast:
+def pick_forecast(run: Run, newest: Forecast, series: RelationalSeries) -> Forecast:
     """Of what comes next, or of a past week as it would have been made then."""
     past = read_hindcast(run)
-    origins = [str(o)[:10] for o in past["origins"]] if past is not None else []
-    week = pick_week(origins, series.period, newest.last_date)
-    return newest if week is None or past is None else RunForecast.from_hindcast(past, week, series)
+    origins = past.origins.astype(str).tolist() if past is not None else []
+    week = pick_week(origins, series.period, str(newest.last_date))
+    return newest if week is None or past is None else past.forecast(week, series)
 
 
 with page("Forecast"):

@@ -10,13 +10,12 @@ from trnn_core.export.html_report import html_report
 from trnn_core.export.material import gather
 from trnn_core.export.sections import ALWAYS, SECTIONS, choose
 from ui.downloads import save_button
-from ui.forecast_view import read_forecast
 from ui.links import judge
 from ui.page import TRAIN, empty, page, simulated_badge
 from ui.pickers import pick_run
 from ui.report_files import make_file
 from ui.report_preview import preview
-from ui.store import forecast_runs, run_store, series_of
+from ui.store import forecast_runs, read_forecast, run_store, series_of
 
 
 def main() -> None:

@@ -183,7 +183,7 @@ def test_a_score(small_series, monkeypatch):
     before = scored(small_series, "persistence")
     part = parts_of(small_series, {"persistence": {}}, PROTOCOL)[0]
     old_name = part_name(small_series, part)
-    monkeypatch.setitem(SCORES, "overshoot", Score(lambda o: np.maximum(o.point - o.level, 0), "overshoot", "over"))
+    monkeypatch.setitem(SCORES, "overshoot", Score(lambda o: np.maximum(o.expected - o.actual, 0), "overshoot", "over"))
     assert part_name(small_series, part) != old_name, "a stored part that lacks the score must not be reused"
     result = unpack(pack(scored(small_series, "persistence")))
     level = np.log1p(small_series.values)[:, ~np.eye(6, dtype=bool)]

@@ -21,6 +21,7 @@ _HOMES = {
     "fit": "trnn_core.training.trainer",
     "load_run": "trnn_core.runs.run",
     "backtest": "trnn_core.evaluation.rolling_origins",
+    "Forecast": "trnn_core.models.forecast",
 }
 
 __all__ = ["TRNNError", "__version__", *_HOMES]

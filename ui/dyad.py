@@ -9,11 +9,11 @@ import streamlit as st
 
 from trnn_core.charts.theme import number
 from trnn_core.words import percent
-from ui.forecast_view import Picture
+from ui.forecast_view import ForecastView
 from ui.links import linked
 from ui.page import is_dark, show
 
-CLICK_HELP = "Or click an arrow or a cell in the picture."
+CLICK_HELP = "Or click an arrow or a cell in the view."
 
 
 def follow_click(clicked: tuple[int, int] | None, actors: Sequence[str]) -> None:
@@ -34,19 +34,19 @@ def pick_pair(actors: Sequence[str], first: tuple[int, int]) -> tuple[int, int]:
     return list(actors).index(sender), list(actors).index(receiver)
 
 
-def dyad_panel(picture: Picture) -> None:
+def dyad_panel(view: ForecastView) -> None:
     """Two names, the fan, and the figure in words."""
-    f, step = picture.forecast, picture.step
-    expected = np.nan_to_num(f.mean[step, ..., picture.action], nan=-np.inf) - 1e18 * np.eye(len(f.actors))
+    f, step = view.forecast, view.step
+    expected = np.nan_to_num(f.mean[step, ..., view.action], nan=-np.inf) - 1e18 * np.eye(len(f.actors))
     largest = np.unravel_index(int(expected.argmax()), expected.shape)
     i, j = pick_pair(f.actors, (int(largest[0]), int(largest[1])))
     names = f"{f.actors[i]} to {f.actors[j]}"
-    show(picture.dyad((i, j), dark=is_dark()), "dyad", f"History of {names} with its forecast", file="pair")
-    low, middle, high = (part[step, i, j, picture.action] for part in (f.lower, f.mean, f.upper))
+    show(view.dyad((i, j), dark=is_dark()), "dyad", f"History of {names} with its forecast", file="pair")
+    low, middle, high = (part[step, i, j, view.action] for part in (f.lower, f.mean, f.upper))
     sentence = (
-        f"{picture.series.period.capitalize()} of {f.dates[step]}: about {number(middle)}, {percent(f.level)} interval "
-        f"{number(low)} to {number(high)}; last observed {number(f.last_values[i, j, picture.action])}"
+        f"{view.series.period.capitalize()} of {f.dates[step]}: about {number(middle)}, {percent(f.interval_level)}"
+        f" interval {number(low)} to {number(high)}; last observed {number(f.last_values[i, j, view.action])}"
     )
-    if f.happened is not None and f.is_past(step):
-        sentence += f"; what happened: {number(f.happened[step, i, j, picture.action])}"
+    if f.observed is not None and f.is_past(step):
+        sentence += f"; what happened: {number(f.observed[step, i, j, view.action])}"
     st.caption(f"{sentence}.")

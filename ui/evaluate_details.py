@@ -106,9 +106,9 @@ def misses(result: BacktestResult, choice: Choice) -> None:
     st.markdown(
         f"The largest miss of **{escape(result.label(choice.model))}**: in the {result.period} of {worst['period']},"
         f" {escape(worst['source'])} to {escape(worst['target'])}, it expected {worst['expected']:.3g} {escape(unit)}"
-        f" (90\u00a0% interval {worst['lower']:.3g} to {worst['upper']:.3g}). There came **{worst['came']:.4g}**."
+        f" (90\u00a0% interval {worst['lower']:.3g} to {worst['upper']:.3g}). There came **{worst['observed']:.4g}**."
     )
-    outside = float(((table["came"] < table["lower"]) | (table["came"] > table["upper"])).mean())
+    outside = float(((table["observed"] < table["lower"]) | (table["observed"] > table["upper"])).mean())
     st.dataframe(
         table.drop(columns="error"),
         hide_index=True,
@@ -120,7 +120,7 @@ def misses(result: BacktestResult, choice: Choice) -> None:
             "expected": number("Expected"),
             "lower": number("90\u00a0% from"),
             "upper": number("90\u00a0% to"),
-            "came": number("What came", "%.4g"),
+            "observed": number("What came", "%.4g"),
         },
     )
     st.caption(

@@ -18,10 +18,11 @@ from trnn_core.charts.node_link import Scene, network
 from trnn_core.charts.order import LAYOUTS, ORDERS, Layout, Order
 from trnn_core.data import transforms
 from trnn_core.data.import_report import summary
+from trnn_core.data.long_table import tidy
 from trnn_core.data.series import RelationalSeries
 from trnn_core.export.graphs import to_graph, to_graphml
 from trnn_core.export.summaries import busiest_pairs, most_active, shares
-from trnn_core.export.tables import tidy, to_csv
+from trnn_core.export.tables import to_csv
 from trnn_core.words import percent
 from ui.downloads import save_button
 from ui.dyad import follow_click, pick_pair

@@ -10,21 +10,23 @@ import pandas as pd
 import streamlit as st
 
 from trnn_core.charts.lines import unit_of
+from trnn_core.data.long_table import tidy
 from trnn_core.errors import TRNNError
 from trnn_core.export.browser import find_browser
+from trnn_core.export.forecasts import forecast_rows, largest_changes
 from trnn_core.export.graphs import to_gexf, to_graph, to_graphml
 from trnn_core.export.images import FORMATS, Format, to_images
 from trnn_core.export.pictures import slug
-from trnn_core.export.tables import tidy, to_csv
+from trnn_core.export.tables import to_csv
 from trnn_core.words import percent
 from ui.downloads import save_button
-from ui.forecast_view import Picture
+from ui.forecast_view import ForecastView
 from ui.links import judge
 from ui.store import positions
 
 
-def changes_table(picture: Picture) -> None:
-    forecast, step = picture.forecast, picture.step
+def changes_table(view: ForecastView) -> None:
+    forecast, step = view.forecast, view.step
     judge("all_actions", ("true", "false"), "All actions")
     everything = st.toggle(
         "All actions",
@@ -37,26 +39,26 @@ def changes_table(picture: Picture) -> None:
     sides = st.columns(2, gap="medium")
     for side, falls in zip(sides, (False, True), strict=True):
         with side:
-            rows = forecast.largest(step, 10, falls=falls, action=None if everything else picture.action_name)
+            rows = largest_changes(forecast, step, 10, falls=falls, action=None if everything else view.action_name)
             st.markdown("**Falls**" if falls else "**Rises**")
             if rows.empty:
                 st.caption("None expected.")
                 continue
             st.dataframe(
-                rows[columns], hide_index=True, key=f"changes-{falls}", column_config=_columns(picture, everything)
+                rows[columns], hide_index=True, key=f"changes-{falls}", column_config=_columns(view, everything)
             )
     if forecast.simulated:
         st.caption("Simulated data: these countries' figures are made up.")
 
 
-def _columns(picture: Picture, everything: bool) -> dict[str, Any]:
-    level, number = picture.forecast.level, st.column_config.NumberColumn
+def _columns(view: ForecastView, everything: bool) -> dict[str, Any]:
+    level, number = view.forecast.interval_level, st.column_config.NumberColumn
     return {
         "source": "Sender",
         "target": "Receiver",
         "action": "Action" if everything else None,
-        "last_observed": number("Last", format="%.3g", help=f"Last observed, {unit_of(picture.series)}"),
-        "forecast": number("Expected", format="%.3g", help=unit_of(picture.series)),
+        "last_observed": number("Last", format="%.3g", help=f"Last observed, {unit_of(view.series)}"),
+        "forecast": number("Expected", format="%.3g", help=unit_of(view.series)),
         "lower": number("From", format="%.3g", help=f"Lower end of the {percent(level)} interval"),
         "upper": number("To", format="%.3g", help=f"Upper end of the {percent(level)} interval"),
         "change": number("Change", format="%+.3g", help="Expected minus last observed"),
@@ -64,17 +66,17 @@ def _columns(picture: Picture, everything: bool) -> dict[str, Any]:
     }
 
 
-def downloads(picture: Picture) -> None:
+def downloads(view: ForecastView) -> None:
     """Files are made when asked for, not at every change of a control."""
-    forecast = picture.forecast
-    name = f"{slug(picture.show)}-{slug(picture.action_name)}-{forecast.dates[picture.step]}"
+    forecast = view.forecast
+    name = f"{slug(view.show)}-{slug(view.action_name)}-{forecast.dates[view.step]}"
     pair = (forecast.actors.index(st.session_state["sender"]), forecast.actors.index(st.session_state["receiver"]))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Take away**")
         for form in FORMATS if has_browser() else ():
             save_button(
                 f"Image ({form.upper()})",
-                partial(image, picture, form),
+                partial(image, view, form),
                 f"{name}.{form}",
                 f"image/{form}+xml" if form == "svg" else "image/png",
                 "image",
@@ -82,7 +84,7 @@ def downloads(picture: Picture) -> None:
             )
         save_button(
             "Data shown (CSV)",
-            lambda: shown_csv(picture),
+            lambda: shown_csv(view),
             f"{name}.csv",
             "text/csv",
             "table_view",
@@ -90,7 +92,7 @@ def downloads(picture: Picture) -> None:
         )
         save_button(
             "This pair (CSV)",
-            lambda: pair_csv(picture, pair),
+            lambda: pair_csv(view, pair),
             f"pair-{slug('-'.join(forecast.actors[p] for p in pair))}.csv",
             "text/csv",
             "timeline",
@@ -98,7 +100,7 @@ def downloads(picture: Picture) -> None:
         )
         save_button(
             "Whole forecast (CSV)",
-            lambda: to_csv(forecast.table()),
+            lambda: to_csv(forecast_rows(forecast)),
             f"forecast-{forecast.dates[0]}.csv",
             "text/csv",
             "table",
@@ -107,7 +109,7 @@ def downloads(picture: Picture) -> None:
         )
         save_button(
             "Network (GraphML)",
-            lambda: to_graphml(graph(picture)),
+            lambda: to_graphml(graph(view)),
             f"{name}.graphml",
             "application/xml",
             "hub",
@@ -115,31 +117,31 @@ def downloads(picture: Picture) -> None:
         )
         save_button(
             "Network (GEXF)",
-            lambda: to_gexf(graph(picture)),
+            lambda: to_gexf(graph(view)),
             f"{name}.gexf",
             "application/xml",
             "hub",
             "The network shown, all relations, for Gephi. Week after week with a timeline: page Report.",
         )
     if not has_browser():
-        st.caption("Images: the camera in the corner of each picture. PNG files need Chromium or Chrome on the server.")
+        st.caption("Images: the camera in the corner of each view. PNG files need Chromium or Chrome on the server.")
 
 
-def shown_csv(picture: Picture) -> bytes:
+def shown_csv(view: ForecastView) -> bytes:
     """The rows of one period and action, with the figure of the picture under its own name."""
-    table = picture.forecast.table(picture.step)
-    table = table[table["action"] == picture.action_name].copy()
-    place = {name: i for i, name in enumerate(picture.forecast.actors)}
-    matrix = picture.matrix()
+    table = forecast_rows(view.forecast, view.step)
+    table = table[table["action"] == view.action_name].copy()
+    place = {name: i for i, name in enumerate(view.forecast.actors)}
+    matrix = view.matrix()
     pairs = zip(table["source"], table["target"], strict=True)
     table["shown"] = [float(matrix[place[a], place[b]]) for a, b in pairs]
-    table["shown_is"] = picture.show.lower()
+    table["shown_is"] = view.show.lower()
     return to_csv(table)
 
 
-def pair_csv(picture: Picture, pair: tuple[int, int]) -> bytes:
+def pair_csv(view: ForecastView, pair: tuple[int, int]) -> bytes:
     """The whole history of one pair, every action, and below it the forecast with its interval."""
-    series, f, (i, j) = picture.series, picture.forecast, pair
+    series, f, (i, j) = view.series, view.forecast, pair
     seen = (
         series.select(actors=[series.actors[i], series.actors[j]])
         if i != j
@@ -153,33 +155,33 @@ def pair_csv(picture: Picture, pair: tuple[int, int]) -> bytes:
         simulated=f.simulated,
         diagonal=i == j,
     )
-    ahead = f.table().rename(columns={"forecast": "value"})
+    ahead = forecast_rows(f).rename(columns={"forecast": "value"})
     table = pd.concat([past.assign(what="observed"), ahead.assign(what="forecast")], ignore_index=True)
     table = table[(table["source"] == f.actors[i]) & (table["target"] == f.actors[j])]
     kept = ["date", "source", "target", "action", "what", "value", "lower", "upper", "data"]
     return to_csv(table[[c for c in kept if c in table]])
 
 
-def graph(picture: Picture):
-    at = (picture.step, ..., picture.action)
-    extra = {"lower": picture.forecast.lower[at], "upper": picture.forecast.upper[at]}
+def graph(view: ForecastView):
+    at = (view.step, ..., view.action)
+    extra = {"lower": view.forecast.lower[at], "upper": view.forecast.upper[at]}
     return to_graph(
-        picture.matrix(),
-        picture.forecast.actors,
-        title=", ".join(picture.titles()),
-        simulated=picture.forecast.simulated,
+        view.matrix(),
+        view.forecast.actors,
+        title=", ".join(view.titles()),
+        simulated=view.forecast.simulated,
         attributes=extra,
-        positions=positions(picture.series, picture.options.layout),
+        positions=positions(view.series, view.options.layout),
     )
 
 
-def image(picture: Picture, form: Format) -> bytes:
-    source = picture.series.source
+def image(view: ForecastView, form: Format) -> bytes:
+    source = view.series.source
     about = (
-        f"{', '.join(picture.titles())}. {source.title}{', simulated data' if source.simulated else ''}. Made with TRNN"
+        f"{', '.join(view.titles())}. {source.title}{', simulated data' if source.simulated else ''}. Made with TRNN"
         " Studio."
     )
-    return to_images([picture.figure(dark=False)], form, about=about)[0]
+    return to_images([view.figure(dark=False)], form, about=about)[0]
 
 
 @st.cache_data(ttl=60, show_spinner=False)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-import streamlit as st
 
 from trnn_core.charts.chord import chord
 from trnn_core.charts.edges import strongest
@@ -17,9 +15,7 @@ from trnn_core.charts.look import Kind, Look, Measure
 from trnn_core.charts.map import map_frame
 from trnn_core.charts.node_link import Scene, network
 from trnn_core.data.series import RelationalSeries
-from trnn_core.export.forecasts import RunForecast
-from trnn_core.runs import layout
-from trnn_core.runs.run import Run
+from trnn_core.models.forecast import Forecast
 from trnn_core.words import percent
 from ui.forecast_options import Options, Show
 from ui.store import blocs, order, positions
@@ -34,40 +30,21 @@ MEANINGS = {
 }
 
 
-def read_forecast(run: Run) -> RunForecast | None:
-    """The run's forecast, read again only when its file changed."""
-    path = run.folder / layout.FORECAST
-    if not path.exists():
-        return None
-    about = path.stat()
-    return _read(str(path), about.st_mtime_ns, about.st_size, run)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _read(path: str, modified: int, size: int, _run: Run) -> RunForecast | None:
-    stored = _run.forecast()
-    return None if stored is None else RunForecast.from_arrays(stored)
-
-
-def read_hindcast(run: Run) -> dict[str, Any] | None:
-    """What the run expected of past periods; None for a run that kept no such forecasts."""
-    path = run.folder / layout.HINDCAST
-    if not path.exists():
-        return None
-    about = path.stat()
-    return _read_past(str(path), about.st_mtime_ns, about.st_size, run)
-
-
-@st.cache_resource(max_entries=4, show_spinner="Reading the past forecasts ...")
-def _read_past(path: str, modified: int, size: int, _run: Run) -> dict[str, Any] | None:
-    return _run.hindcast()
+FIGURES = {
+    "Forecast": "mean",
+    "Last observed": "last_values",
+    "Expected change": "change",
+    "Uncertainty": "width",
+    "What happened": "observed",
+    "Forecast error": "error",
+}
 
 
 @dataclass(frozen=True)
-class Picture:
+class ForecastView:
     """One view of a forecast: which figures, of which period and action, drawn how."""
 
-    forecast: RunForecast
+    forecast: Forecast
     series: RelationalSeries
     show: Show = "Forecast"
     step: int = 0
@@ -90,18 +67,8 @@ class Picture:
 
     def matrix(self) -> np.ndarray:
         """What is drawn, (N, N)."""
-        f, step, action = self.forecast, self.step, self.action
-        if self.show == "Last observed":
-            return f.last_values[..., action]
-        if self.show == "Expected change":
-            return f.change[step, ..., action]
-        if self.show == "Uncertainty":
-            return f.upper[step, ..., action] - f.lower[step, ..., action]
-        if self.show == "What happened" and f.happened is not None:
-            return f.happened[step, ..., action]
-        if self.show == "Forecast error" and f.error is not None:
-            return f.error[step, ..., action]
-        return f.mean[step, ..., action]
+        figures = getattr(self.forecast, FIGURES[self.show])
+        return np.broadcast_to(figures, self.forecast.mean.shape)[self.step, ..., self.action]
 
     def titles(self) -> tuple[str, str]:
         """Title and subtitle."""
@@ -110,11 +77,11 @@ class Picture:
             "Forecast": f"Expected {self.action_name}",
             "Last observed": f"Last observed {self.action_name}",
             "Expected change": f"Expected change in {self.action_name}",
-            "Uncertainty": f"Width of the {percent(self.forecast.level)} interval, {self.action_name}",
+            "Uncertainty": f"Width of the {percent(self.forecast.interval_level)} interval, {self.action_name}",
             "What happened": f"What happened: {self.action_name}",
             "Forecast error": f"Expected minus what happened, {self.action_name}",
         }
-        past = "" if self.forecast.happened is None else f", forecast after {self.forecast.last_date}"
+        past = "" if self.forecast.observed is None else f", forecast after {self.forecast.last_date}"
         past = "" if self.show in ("Last observed", "What happened") else past
         return words[self.show], f"{self.series.period} of {day}{past}"
 
@@ -167,19 +134,18 @@ class Picture:
         """The interval of each cell, and what happened where it is known."""
         f, at = self.forecast, (self.step, ..., self.action)
         texts = [
-            f"{percent(f.level)} interval {a:.3g} to {b:.3g}"
+            f"{percent(f.interval_level)} interval {a:.3g} to {b:.3g}"
             for a, b in zip(f.lower[at].ravel(), f.upper[at].ravel(), strict=True)
         ]
-        if f.happened is not None:
-            known = f.happened[at].ravel()
+        if f.observed is not None:
+            known = f.observed[at].ravel()
             texts = [f"{t}; happened {x:.3g}" if np.isfinite(x) else t for t, x in zip(texts, known, strict=True)]
         return np.array(texts, dtype=object).reshape(f.lower[at].shape)
 
     def dyad(self, pair: tuple[int, int], *, dark: bool) -> go.Figure:
         """History of one pair, the fan of the forecast, and what happened after it."""
         f, at = self.forecast, (slice(None), *pair, self.action)
-        dates = np.array(f.dates, dtype="datetime64[D]")
-        fan = Fan(dates, f.mean[at], f.lower[at], f.upper[at], f.level)
-        origin = int(np.searchsorted(self.series.dates, np.datetime64(f.last_date))) if f.happened is not None else None
+        fan = Fan(f.dates, f.mean[at], f.lower[at], f.upper[at], f.interval_level)
+        origin = int(np.searchsorted(self.series.dates, f.last_date)) if f.observed is not None else None
         look = Look(simulated=self.series.source.simulated, dark=dark)
         return dyad_history(self.series, (*pair, self.action), look, fan=fan, origin=origin)

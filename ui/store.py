@@ -13,6 +13,8 @@ from trnn_core.charts.order import Layout, Order, order_actors, place_actors
 from trnn_core.data.readers import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.models.forecast import Forecast
+from trnn_core.models.hindcast import Hindcast
 from trnn_core.runs import layout
 from trnn_core.runs.run import Run
 from trnn_core.runs.store import RunStore
@@ -84,6 +86,36 @@ def _part(
     fingerprint: str, actors: tuple[str, ...] | None, actions: tuple[str, ...] | None, _series: RelationalSeries
 ) -> RelationalSeries:
     return _series.select(actors=actors, actions=actions)
+
+
+def read_forecast(run: Run) -> Forecast | None:
+    """The run's forecast, read again only when its file changed."""
+    stamp = _stamp(run.folder / layout.FORECAST)
+    return None if stamp is None else _read_forecast(*stamp, run)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _read_forecast(path: str, modified: int, size: int, _run: Run) -> Forecast | None:
+    return _run.forecast()
+
+
+def read_hindcast(run: Run) -> Hindcast | None:
+    """What the run expected of past periods; None for a run that kept no such forecasts."""
+    stamp = _stamp(run.folder / layout.HINDCAST)
+    return None if stamp is None else _read_hindcast(*stamp, run)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading the past forecasts ...")
+def _read_hindcast(path: str, modified: int, size: int, _run: Run) -> Hindcast | None:
+    return _run.hindcast()
+
+
+def _stamp(path: Path) -> tuple[str, int, int] | None:
+    """Which version of a file this is; None when there is none."""
+    if not path.exists():
+        return None
+    about = path.stat()
+    return str(path), about.st_mtime_ns, about.st_size
 
 
 def positions(series: RelationalSeries, layout: Layout) -> np.ndarray:

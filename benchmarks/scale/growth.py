@@ -47,7 +47,7 @@ def point(weeks: int, actors: int, actions: int, window: int, hidden: int, repea
     import torch
 
     from trnn_core.data.series import Provenance, RelationalSeries
-    from trnn_core.runs.forecasting import HORIZON, Hindcast, make_forecast
+    from trnn_core.runs.forecasting import HORIZON, look_back
     from trnn_core.training.config import Recipe
     from trnn_core.training.tensor_learner import TensorLearner
 
@@ -78,7 +78,9 @@ def point(weeks: int, actors: int, actions: int, window: int, hidden: int, repea
         learner.validation_loss()
         seconds.append(time.process_time() - began)
     began = time.process_time()
-    make_forecast(Hindcast(learner).forecaster, learner.series, HORIZON, {})
+    forecaster = learner.forecaster()
+    look_back(learner, forecaster)
+    forecaster.forecast(learner.series, HORIZON).to_npz()
     end = time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {"seconds": statistics.median(seconds[1:]), "end": end, "gb": (peak - idle) / 1e6}

@@ -44,7 +44,7 @@ def draw(data: str, runs: str | None) -> None:
 
     series = read_npz(data)
     forecast = RunStore(runs).runs()[0].forecast() if runs else None
-    matrix = forecast["mean"][0][..., 0] if forecast else series.values[-1, ..., 0]
+    matrix = forecast.mean[0][..., 0] if forecast else series.values[-1, ..., 0]
     look = Look("Relations", simulated=series.source.simulated)
     figures = {
         "heatmap": heatmap(matrix, series.actors, look),

@@ -54,7 +54,7 @@ def test_a_forecast_set_up_by_hand_opens_the_same_for_somebody_else(
     run = RunStore(server.runs).get("first")
     actors, past = run.config["data"]["actors"], run.hindcast()
     assert past is not None
-    week = str(past["origins"][-6])[:10]
+    week = str(past.origins[-6])
     page.goto(f"{server.url}/Forecast")
     page.locator(".stPlotlyChart .gtitle").first.wait_for()
     settled(page)

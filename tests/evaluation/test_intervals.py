@@ -24,52 +24,52 @@ def counts(mean, size):
     return RNG.negative_binomial(size, size / (size + mean)).astype(float)
 
 
-def judge(distribution, came):
-    curve = pit_curve(*pit_bounds(distribution, came)) / came.size
+def judge(distribution, observed):
+    curve = pit_curve(*pit_bounds(distribution, observed)) / observed.size
     return pit_deviation(curve), coverage(curve)
 
 
 @pytest.mark.parametrize("mean", [0.02, 0.5, 8.0])
 def test_a_true_count_distribution_is_called_calibrated(mean):
-    truth = NegativeBinomial(np.full(N, mean), np.full(N, 0.5))
-    deviation, share = judge(truth, counts(truth.mean, truth.size))
+    true = NegativeBinomial(np.full(N, mean), np.full(N, 0.5))
+    deviation, share = judge(true, counts(true.mean, true.size))
     assert deviation < 0.01 and share == pytest.approx(0.9, abs=0.006)
 
 
 def test_the_plain_interval_covers_too_much_where_the_randomised_one_does_not():
-    truth = NegativeBinomial(np.full(N, 0.05), np.full(N, 0.5))
-    came = counts(truth.mean, truth.size)
-    lower, upper = truth.quantiles((0.05, 0.95))
-    plain = ((lower <= came) & (came <= upper)).mean()
+    true = NegativeBinomial(np.full(N, 0.05), np.full(N, 0.5))
+    observed = counts(true.mean, true.size)
+    lower, upper = true.quantiles((0.05, 0.95))
+    plain = ((lower <= observed) & (observed <= upper)).mean()
     assert plain > 0.95
-    assert covered(*pit_bounds(truth, came), 0.9).mean() == pytest.approx(0.9, abs=0.006)
+    assert covered(*pit_bounds(true, observed), 0.9).mean() == pytest.approx(0.9, abs=0.006)
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_a_wrong_mean_is_found_out(factor):
-    truth = NegativeBinomial(np.full(N, 1.0), np.full(N, 1.0))
-    deviation, _ = judge(NegativeBinomial(truth.mean * factor, truth.size), counts(truth.mean, truth.size))
+    true = NegativeBinomial(np.full(N, 1.0), np.full(N, 1.0))
+    deviation, _ = judge(NegativeBinomial(true.mean * factor, true.size), counts(true.mean, true.size))
     assert deviation > 0.05
 
 
 def test_overconfidence_lowers_the_coverage():
-    truth = NegativeBinomial(np.full(N, 6.0), np.full(N, 1.0))
-    _, share = judge(NegativeBinomial(truth.mean, np.full(N, 50.0)), counts(truth.mean, truth.size))
+    true = NegativeBinomial(np.full(N, 6.0), np.full(N, 1.0))
+    _, share = judge(NegativeBinomial(true.mean, np.full(N, 50.0)), counts(true.mean, true.size))
     assert share < 0.8
 
 
 def test_the_exact_curve_is_the_average_over_many_randomisations():
     d = NegativeBinomial(np.array([0.3, 2.0, 5.0]), np.array([0.4, 1.0, 3.0]))
-    came = np.array([0.0, 3.0, 4.0])
-    below, upto = pit_bounds(d, came)
+    observed = np.array([0.0, 3.0, 4.0])
+    below, upto = pit_bounds(d, observed)
     draws = below + RNG.random((200_000, 3)) * (upto - below)
     by_draws = (draws[..., None] <= GRID).mean(axis=0).sum(axis=0)
     np.testing.assert_allclose(pit_curve(below, upto), by_draws, atol=0.01)
 
 
 def test_values_have_an_ordinary_pit():
-    truth = Normal(np.zeros(N), np.ones(N))
-    deviation, share = judge(truth, RNG.standard_normal(N))
+    true = Normal(np.zeros(N), np.ones(N))
+    deviation, share = judge(true, RNG.standard_normal(N))
     assert deviation < 0.012 and share == pytest.approx(0.9, abs=0.006)
 
 

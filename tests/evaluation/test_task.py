@@ -178,7 +178,7 @@ def test_the_largest_misses_are_the_largest(store):
         series.actors.index(first["target"]),
         series.actions.index(first["action"]),
     )
-    assert series.values[t, i, j, k] == first["came"] and first["lower"] <= first["upper"]
+    assert series.values[t, i, j, k] == first["observed"] and first["lower"] <= first["upper"]
     assert set(result.misses("persistence", 2, series.actions[1])["action"]) == {series.actions[1]}
 
 

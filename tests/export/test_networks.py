@@ -89,7 +89,7 @@ def test_dynamic_gexf_tells_expected_from_observed(material: Material) -> None:
     for value in root.iter(f"{G}attvalue"):
         if value.get("for") == "status":
             assert value.get("value") == (
-                "expected" if value.get("start") >= material.forecast.dates[0] else "observed"
+                "expected" if value.get("start") >= str(material.forecast.dates[0]) else "observed"
             )
 
 
@@ -100,7 +100,7 @@ def test_dynamic_graphml_by_igraph(material: Material, tmp_path) -> None:
     found = np.zeros_like(weeks.values)
     for edge in graph.es:
         found[places[edge["start"]], edge.source, edge.target] = edge["weight"]
-        assert edge["status"] == ("observed" if edge["start"] <= material.forecast.last_date else "expected")
+        assert edge["status"] == ("observed" if edge["start"] <= str(material.forecast.last_date) else "expected")
     expected = np.nan_to_num(weeks.values)
     expected[:, np.arange(len(NASTY)), np.arange(len(NASTY))] = 0
     assert np.array_equal(found, expected) and graph.vs["label"] == list(NASTY)

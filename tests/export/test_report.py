@@ -16,6 +16,7 @@ from pypdf import PdfReader
 
 from tests.export.conftest import NASTY, TITLE
 from trnn_core.errors import TRNNError
+from trnn_core.export.forecasts import largest_changes
 from trnn_core.export.html_report import html_report, pdf_report
 from trnn_core.export.material import Material, gather
 from trnn_core.export.sections import SECTIONS, write_sections
@@ -109,7 +110,7 @@ def test_it_says_what_was_asked_found_and_known(tree, material: Material) -> Non
 
 def test_the_largest_changes_stand_in_a_table_with_their_intervals(tree, material: Material) -> None:
     rows = tree.xpath("//section[@id='changes']//table[1]/tbody/tr")
-    top = material.forecast.largest(0, 10)
+    top = largest_changes(material.forecast, 0, 10)
     assert len(rows) >= len(top)
     assert [c.text_content() for c in rows[0]][:3] == [top["source"][0], top["target"][0], top["action"][0]]
 
@@ -181,7 +182,7 @@ def test_every_page_of_the_pdf_says_simulated_and_names_survive(material: Materi
         assert "SIMULATED DATA" in text and f"Page {number} of {len(texts)}" in text
     whole = "".join("".join(texts).split())
     assert "".join(TITLE.split()) in whole
-    wanted = set(material.forecast.largest(0, 10)["source"])
+    wanted = set(largest_changes(material.forecast, 0, 10)["source"])
     assert [name for name in wanted if "".join(name.split()) not in whole] == []
     assert {(round(float(p.mediabox.width)), round(float(p.mediabox.height))) for p in reader.pages} == {(595, 842)}
 

@@ -16,6 +16,7 @@ import pytest
 from tests.export.conftest import NASTY, TITLE
 from trnn_core.errors import TRNNError
 from trnn_core.export.blocks import Table
+from trnn_core.export.forecasts import largest_changes
 from trnn_core.export.material import Material
 from trnn_core.export.sheets import forecast_table, latex_text, to_excel, to_latex, to_parquet, to_stata
 from trnn_core.export.tables import FORMULA_STARTS, to_csv
@@ -123,7 +124,7 @@ def test_latex_prints_every_name_letter_for_letter(name: str) -> None:
 
 
 def test_a_latex_table_is_whole_and_says_simulated(material: Material) -> None:
-    rows = material.forecast.largest(0, 5)[["source", "target", "change"]]
+    rows = largest_changes(material.forecast, 0, 5)[["source", "target", "change"]]
     text = to_latex(Table(rows, "Rises & 10 %", signed=("change",)), material, "Rises 1")
     body = text.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()
     assert len(body) == 5

@@ -10,6 +10,7 @@ from lxml import etree
 from PIL import Image
 
 from tests.export.conftest import NASTY
+from trnn_core.export.forecasts import largest_changes
 from trnn_core.export.material import Material
 from trnn_core.export.slides import slides
 
@@ -51,7 +52,7 @@ def test_every_slide_has_a_title_the_mark_and_its_source(deck) -> None:
 def test_tables_are_tables_and_names_stand_in_their_cells(deck, backtested: Material) -> None:
     tables = [t for slide in parts(deck, "slides") for t in slide.iter(f"{A}tbl")]
     first = [[text_of(c) for c in row.iter(f"{A}tc")] for row in tables[0].iter(f"{A}tr")]
-    top = backtested.forecast.largest(0, 10)
+    top = largest_changes(backtested.forecast, 0, 10)
     assert [row[:2] for row in first[1:]] == [[r.source, r.target] for r in top.itertuples()]
     assert any("plain tGRU" in text_of(t) for t in tables)
 

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from trnn_core.data.long_table import tidy
 from trnn_core.errors import TRNNError
-from trnn_core.export.tables import tidy, to_csv
+from trnn_core.export.tables import to_csv
 
 
 def test_every_cell_off_the_diagonal_is_one_row(small_series) -> None:

@@ -35,7 +35,7 @@ def prepare(store: RunStore, series: RelationalSeries) -> None:
 def reading(run: Run) -> str:
     """All that a page, an export or a resume would learn from the run."""
     forecast = run.forecast()
-    arrays = {k: v.tobytes() if isinstance(v, np.ndarray) else v for k, v in (forecast or {}).items()}
+    arrays = None if forecast is None else forecast.to_npz()
     weights = sorted((k, v.tobytes()) for k, v in (run.weights() or {}).items())
     more = [run.read_checked(name) for name in sorted(run.manifest())]
     snapshot = newest_good(run.folder / "checkpoints")[0]

@@ -81,7 +81,7 @@ def test_a_read_only_store_is_told_and_still_readable(small_disk, small_series):
         with pytest.raises(TRNNError, match="read-only"):
             act()
     assert [r.run_id for r in store.runs()] == ["old"] and store.get("old").verify() == []
-    assert store.get("old").forecast()["mean"].shape == (8, 6, 6, 4)
+    assert store.get("old").forecast().mean.shape == (8, 6, 6, 4)
 
 
 def test_a_size_limit_of_the_account_is_told(tmp_path, small_series):

@@ -156,8 +156,8 @@ def test_without_a_change_a_scenario_is_the_runs_forecast(store, view):
     a, b, _ = view.series.actors[:3]
     outcome = run_scenario(view, [Shock(a, b, "verbal conflict", "+", 0.0)])
     stored = store.get("first").forecast()
-    np.testing.assert_allclose(outcome.usual[0], stored["mean"], rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(outcome.usual[2], stored["upper"], atol=1.0)
+    np.testing.assert_allclose(outcome.usual[0], stored.mean, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(outcome.usual[2], stored.upper, atol=1.0)
     assert np.abs(outcome.difference).max() == 0
 
 

@@ -75,7 +75,7 @@ def test_fit_returns_the_model_itself(name):
 def test_forecast_carries_labels_dates_and_shapes(model):
     history = SERIES.select(periods=slice(0, 130))
     forecast = model.forecast(history, 3)
-    assert forecast.point.shape == forecast.mean.shape == (3, 5, 5, 2)
+    assert forecast.level.shape == forecast.mean.shape == (3, 5, 5, 2)
     assert (forecast.actors, forecast.actions) == (ACTORS, ACTIONS)
     assert (forecast.dates == SERIES.dates[130:133]).all() and forecast.last_date == SERIES.dates[129]
 
@@ -88,7 +88,7 @@ def test_forecast_is_a_proper_count_distribution(model):
     assert np.allclose(forecast.distribution.cdf(np.array(5000.0)), 1, atol=1e-6)
     lower, upper = forecast.interval(0.9)
     assert (lower <= forecast.median).all() and (forecast.median <= upper).all() and (lower >= 0).all()
-    assert np.isfinite(forecast.point).all() and (forecast.mean >= 0).all()
+    assert np.isfinite(forecast.level).all() and (forecast.mean >= 0).all()
 
 
 def test_the_future_is_never_looked_at(model):
@@ -97,19 +97,19 @@ def test_the_future_is_never_looked_at(model):
     many = dict(forecast_each(model, SERIES, origins, 2))
     for t in origins:
         alone = model.forecast(SERIES.select(periods=slice(0, t + 1)), 2)
-        np.testing.assert_allclose(many[t].point, alone.point, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(many[t].level, alone.level, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(many[t].mean, alone.mean, rtol=1e-5, atol=1e-6)
 
 
 def test_equal_fits_give_equal_forecasts(model):
     again = make(model.name).fit(SERIES.select(periods=slice(0, 130)))
     one, two = (m.forecast(SERIES, 2) for m in (model, again))
-    assert np.array_equal(one.point, two.point) and np.array_equal(one.mean, two.mean)
+    assert np.array_equal(one.level, two.level) and np.array_equal(one.mean, two.mean)
 
 
 def test_a_longer_horizon_leaves_the_nearer_steps_alone(model):
     short, long = model.forecast(SERIES, 1), model.forecast(SERIES, 4)
-    np.testing.assert_allclose(short.point[0], long.point[0])
+    np.testing.assert_allclose(short.level[0], long.level[0])
     np.testing.assert_allclose(short.mean[0], long.mean[0])
 
 
@@ -124,8 +124,8 @@ def test_uncertainty_grows_with_the_horizon(model):
 def test_nobody_acts_on_itself_where_the_diagonal_was_dropped(model):
     forecast = model.forecast(SERIES, 2)
     own = np.arange(len(ACTORS))
-    assert (forecast.point[:, own, own] == 0).all() and (forecast.mean[:, own, own] == 0).all()
-    assert (forecast.event_probability[:, own, own] == 0).all()
+    assert (forecast.level[:, own, own] == 0).all() and (forecast.mean[:, own, own] == 0).all()
+    assert (forecast.probability(at_least=1)[:, own, own] == 0).all()
 
 
 def test_forecasts_beat_guessing(model):
@@ -152,7 +152,7 @@ def test_unusual_series_are_forecast_too(name, kind):
         "short": lambda: make_series(50),  # what is left of a hundred weeks when fifty are scored
     }[kind]()
     forecast = make(name).fit(series).forecast(series, 2)
-    assert np.isfinite(forecast.point).all() and np.isfinite(forecast.mean).all()
+    assert np.isfinite(forecast.level).all() and np.isfinite(forecast.mean).all()
     lower, upper = forecast.interval(0.9)
     assert (lower <= upper).all()
 
@@ -164,7 +164,7 @@ def test_values_are_forecast_alike_in_any_unit(name, unit):
     other = dataclasses.replace(series, values=series.values * unit)
     one, two = (make(name).fit(s).forecast(s, 1) for s in (series, other))
     off = ~np.eye(len(ACTORS), dtype=bool)  # nobody's relation to himself is forecast
-    np.testing.assert_allclose((two.point / unit)[:, off], one.point[:, off], atol=0.01)
+    np.testing.assert_allclose((two.level / unit)[:, off], one.level[:, off], atol=0.01)
     np.testing.assert_allclose((two.distribution.sd / unit)[:, off], one.distribution.sd[:, off], rtol=0.02)
 
 
@@ -172,7 +172,7 @@ def test_a_silent_series_is_forecast_silent(name):
     silent = make_series(80)
     silent = RelationalSeries(np.zeros(silent.shape), silent.dates, ACTORS, ACTIONS)
     forecast = make(name).fit(silent).forecast(silent, 1)
-    assert np.abs(forecast.point).max() < 0.1 and forecast.interval(0.9)[1].max() == 0
+    assert np.abs(forecast.level).max() < 0.1 and forecast.interval(0.9)[1].max() == 0
 
 
 def test_forecasting_before_fitting_is_refused(name):
@@ -205,6 +205,6 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
 def test_renaming_actors_only_moves_the_forecast(name):
     order = (3, 0, 4, 1, 2)
     turned = SERIES.select(actors=[ACTORS[i] for i in order])
-    one = make(name).fit(SERIES).forecast(SERIES, 1).point[0]
-    two = make(name).fit(turned).forecast(turned, 1).point[0]
+    one = make(name).fit(SERIES).forecast(SERIES, 1).level[0]
+    two = make(name).fit(turned).forecast(turned, 1).level[0]
     np.testing.assert_allclose(two, one[np.ix_(order, order)], atol=2e-3)

@@ -95,7 +95,7 @@ def test_saved_as_arrays_it_forecasts_the_same(small_series, kind):
     assert all(isinstance(a, np.ndarray) and a.dtype != object for a in arrays.values())
     again = from_arrays(arrays, series)
     one, two = model.forecast(series, 3), again.forecast(series, 3)
-    np.testing.assert_array_equal(one.point, two.point)
+    np.testing.assert_array_equal(one.level, two.level)
     np.testing.assert_array_equal(one.mean, two.mean)
     with pytest.raises(TRNNError, match="kept for fewer steps ahead than 4"):
         again.forecast(series, 4)

@@ -97,7 +97,9 @@ def test_a_backtest_from_every_side(part, tested, open_page) -> None:
             and (board["origins"] == 10).all()
         )
     if part == "Misses":
-        assert "There came" in said and {"expected", "lower", "upper", "came"} <= set(app.dataframe[0].value.columns)
+        assert "There came" in said and {"expected", "lower", "upper", "observed"} <= set(
+            app.dataframe[0].value.columns
+        )
 
 
 def test_choices_are_taken_from_the_link(tested, files, open_page) -> None:

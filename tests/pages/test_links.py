@@ -42,7 +42,7 @@ def test_a_past_week_shows_what_happened_beside_what_was_expected(full, open_pag
     run = store.get("first")
     past, series = run.hindcast(), store.series(run)
     assert past is not None
-    week = str(past["origins"][-5])[:10]
+    week = str(past.origins[-5])
     app = open_page(FORECAST, run="first", week=week, horizon="2", show="What happened", view="Heatmap", order="Bloc")
     is_sound(app)
     target = str(series.dates[list(series.dates.astype(str)).index(week) + 2])

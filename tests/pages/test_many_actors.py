@@ -49,7 +49,7 @@ def test_a_forecast_of_152_countries_as_matrix_network_and_chord(years: Path, op
     recipe = Recipe(data={"window": 2}, model={"cell": "gru", "hidden_shape": (3, 3, 2)}, train={"epochs": 1})
     status = train_run(store, store.create(recipe, read_npz(years / "data" / f"{NAME}.npz"), run_id="years"))
     assert status.state == "finished", status
-    assert np.shape(store.get("years").forecast()["mean"])[1:] == (152, 152, 4)
+    assert np.shape(store.get("years").forecast().mean)[1:] == (152, 152, 4)
     for view in ("Heatmap", "Network", "Chord"):
         app = open_page(FORECAST, run="years", view=view)
         is_sound(app)

@@ -47,15 +47,15 @@ def test_a_run_of_the_recommended_preset_is_whole(done, series):
     assert len(rows) == 6 and all(np.isfinite([r["train_loss"], r["val_loss"]]).all() for r in rows)
     assert run.status().best_epoch == 1 + int(np.argmin([r["val_loss"] for r in rows]))
     forecast, summary = run.forecast(), run.summary()
-    assert forecast["mean"].shape == (8, 5, 5, 4) and (forecast["lower"] <= forecast["upper"]).all()
-    assert (forecast["mean"][:, np.arange(5), np.arange(5)] == 0).all()
+    assert forecast.mean.shape == (8, 5, 5, 4) and (forecast.lower <= forecast.upper).all()
+    assert (forecast.mean[:, np.arange(5), np.arange(5)] == 0).all()
     assert summary["test"]["n_origins"] == 11 and summary["test"]["scale"] == "log1p"
     assert summary["n_parameters"] == count_parameters(SMALL.model, (5, 5, 4), (5, 5, 4), period="week")
-    assert run.hindcast()["mean"].shape == (22, 8, 5, 5, 4)
+    assert run.hindcast().mean.shape == (22, 8, 5, 5, 4)
     again, known = load_forecaster(store, run)
-    np.testing.assert_allclose(again.forecast(known, 8).mean, forecast["mean"], rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(again.forecast(known, 8).mean, forecast.mean, rtol=1e-3, atol=1e-5)
     far = extend_forecast(store, run, 10)
-    np.testing.assert_allclose(far["mean"][:8], forecast["mean"], rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(far.mean[:8], forecast.mean, rtol=1e-3, atol=1e-5)
     with pytest.raises(TRNNError, match="tensorial network is needed"):
         load_network(store, run)
 
@@ -66,7 +66,7 @@ def test_without_a_validation_part_it_is_the_model_of_the_backtest(series):
     trained = fit(series, recipe).learner.forecaster()
     known = series.select(periods=slice(0, 99))
     model = Recommended(2, plan_of(recipe)).fit(known)
-    np.testing.assert_array_equal(trained.forecast(known, 2).point, model.forecast(known, 2).point)
+    np.testing.assert_array_equal(trained.forecast(known, 2).level, model.forecast(known, 2).level)
 
 
 def test_resume_from_any_epoch_gives_the_same_bits(series):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
 
@@ -11,10 +9,11 @@ from tests.training.small import SMALL
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.simulation import simulate
 from trnn_core.errors import TRNNError
+from trnn_core.models.hindcast import Hindcast
 from trnn_core.runs import forecasting
 from trnn_core.runs.demo import ensure_demo, ship_demo
 from trnn_core.runs.execute import train_run
-from trnn_core.runs.forecasting import Hindcast
+from trnn_core.runs.forecasting import look_back
 from trnn_core.runs.restore import extend_forecast, load_forecaster, load_network
 from trnn_core.runs.store import RunStore
 from trnn_core.training.checkpoints import arrays_to_bytes
@@ -37,14 +36,15 @@ def done(tmp_path_factory):
 def test_the_forecast_has_its_agreed_form(done):
     _, run, series = done
     f = run.forecast()
-    assert f["dates"].tolist() == [str(d) for d in series.next_dates(8)]
-    assert tuple(f["actors"]) == series.actors and tuple(f["actions"]) == series.actions
-    assert f["last_date"] == str(series.dates[-1])
-    np.testing.assert_array_equal(f["last_values"], series.values[-1])
+    assert (f.dates == series.next_dates(8)).all()
+    assert tuple(f.actors) == series.actors and tuple(f.actions) == series.actions
+    assert f.last_date == series.dates[-1]
+    np.testing.assert_array_equal(f.last_values, series.values[-1])
     for name in ("mean", "median", "lower", "upper"):
-        assert f[name].shape == (8, 8, 8, 4) and np.isfinite(f[name]).all() and (f[name] >= 0).all()
-    assert (f["lower"] <= f["median"]).all() and (f["median"] <= f["upper"]).all()
-    meta = f["meta"]
+        part = getattr(f, name)
+        assert part.shape == (8, 8, 8, 4) and np.isfinite(part).all() and (part >= 0).all()
+    assert (f.lower <= f.median).all() and (f.median <= f.upper).all()
+    meta = f.meta
     assert meta["simulated"] is True and meta["level"] == 0.9 and "validation" in meta["intervals"]
     assert "tGRU" in meta["model"] and meta["test"]["n_origins"] == 16
 
@@ -62,26 +62,26 @@ def test_the_hindcast_holds_what_would_have_been_forecast_then(done):
     store, run, series = done
     h = run.hindcast()
     validation, test = run.summary()["split"]["validation"], run.summary()["split"]["test"]
-    assert h["origins"].tolist() == [str(d) for d in series.dates[-validation - test - 1 : -1]]
-    assert h["mean"].shape == (validation + test, 8, 8, 8, 4) == h["lower"].shape == h["upper"].shape
-    assert (h["lower"] <= h["upper"]).all() and tuple(h["actors"]) == series.actors
+    assert (h.origins == series.dates[-validation - test - 1 : -1]).all()
+    assert h.mean.shape == (validation + test, 8, 8, 8, 4) == h.lower.shape == h.upper.shape
+    assert (h.lower <= h.upper).all() and tuple(h.actors) == series.actors
     forecaster, known = load_forecaster(store, run)
     origin = len(series) - 5
     then = forecaster.forecast(known.select(periods=slice(0, origin + 1)), 8)
-    at = h["origins"].tolist().index(str(series.dates[origin]))
-    np.testing.assert_allclose(h["mean"][at], then.mean, rtol=2e-3, atol=1e-4)
-    np.testing.assert_allclose(h["upper"][at], then.interval()[1], atol=1e-3)
+    at = h.origins.tolist().index(series.dates[origin].item())
+    np.testing.assert_allclose(h.mean[at], then.mean, rtol=2e-3, atol=1e-4)
+    np.testing.assert_allclose(h.upper[at], then.interval()[1], atol=1e-3)
 
 
 def test_a_hindcast_too_large_keeps_fewer_steps_and_the_latest_origins(done, monkeypatch):
     _, run, series = done
     learner = fit(series, run.recipe.changed(**{"train.epochs": 1})).learner
     monkeypatch.setattr(forecasting, "HINDCAST_BYTES", 12 * 8 * 8 * 4 * 27 * 2)
-    looks = Hindcast(learner)
-    assert looks.horizon == 2 and len(looks.kept) == 27 and len(looks.scores) == 32
-    with np.load(io.BytesIO(looks.to_bytes({})), allow_pickle=False) as stored:
-        assert stored["mean"].shape == (27, 2, 8, 8, 4)
-        assert stored["origins"][-1] == str(series.dates[-2])
+    hindcast, scores = look_back(learner, learner.forecaster())
+    assert hindcast.horizon == 2 and len(hindcast.origins) == 27 and len(scores.by_period) == 32
+    stored = Hindcast.from_npz(hindcast.to_npz())
+    assert stored.mean.shape == (27, 2, 8, 8, 4) and np.array_equal(stored.mean, hindcast.mean)
+    assert stored.origins[-1] == series.dates[-2]
 
 
 def test_the_summary_states_scale_and_skill(done):
@@ -109,8 +109,8 @@ def test_the_first_step_of_a_roll_is_the_one_step_prediction(done):
 def test_a_longer_horizon_is_made_on_demand_and_agrees(done):
     store, run, _ = done
     far = extend_forecast(store, run, 12)
-    assert far["mean"].shape == (12, 8, 8, 4)
-    np.testing.assert_allclose(far["mean"][0], run.forecast()["mean"][0], rtol=1e-4, atol=1e-5)
+    assert far.mean.shape == (12, 8, 8, 4)
+    np.testing.assert_allclose(far.mean[0], run.forecast().mean[0], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("likelihood", ("poisson", "negative_binomial", "cross_entropy"))
@@ -119,9 +119,9 @@ def test_every_likelihood_forecasts(small_series, tmp_path, likelihood):
     run = store.create(SMALL.changed(**{"model.likelihood": likelihood, "train.epochs": 2}), small_series)
     assert train_run(store, run).state == "finished"
     f = run.forecast()
-    assert np.isfinite(f["mean"]).all() and (f["mean"] >= 0).all()
+    assert np.isfinite(f.mean).all() and (f.mean >= 0).all()
     if likelihood == "cross_entropy":
-        assert f["mean"].max() <= 1 and "probability" in f["meta"]["units"]
+        assert f.mean.max() <= 1 and "probability" in f.meta["units"]
 
 
 def test_the_same_recipe_on_the_same_data_gives_the_same_run(done, tmp_path):

@@ -85,7 +85,7 @@ def test_a_life_in_the_queue(store, small_series):
         status = jobs.wait(store, "second")
         second = store.get("second")
         assert status.state == "stopped" and f"epoch {status.best_epoch}" in status.message
-        assert second.forecast()["mean"].shape == (8, 6, 6, 4) and second.verify() == []
+        assert second.forecast().mean.shape == (8, 6, 6, 4) and second.verify() == []
         assert pulse(beat["process"]) == "dead" and not (second.folder / "request.json").exists()
 
         jobs.resume(store, "first")

@@ -13,7 +13,7 @@ from tests.training.small import SMALL
 from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.data.simulation import simulate
 from trnn_core.errors import TRNNError
-from trnn_core.runs.forecasting import Hindcast, summarise
+from trnn_core.runs.forecasting import look_back, summarise
 from trnn_core.training.config import Recipe, TrainConfig
 from trnn_core.training.events import Ended, EpochDone, Started, StepDone
 from trnn_core.training.optimisers import Optimiser, rate
@@ -51,7 +51,7 @@ def test_training_lowers_both_losses_and_beats_persistence_on_simulated_data():
     )
     fitted = fit(series, recipe)
     assert fitted.history[-1]["train_loss"] < 0.8 * fitted.history[0]["train_loss"]
-    summary = summarise(fitted, Hindcast(fitted.learner))
+    summary = summarise(fitted, look_back(fitted.learner, fitted.learner.forecaster())[1])
     assert summary["test"]["n_origins"] == 20 and summary["test"]["skill"] > 0.1
     assert fitted.best_val_loss == min(row["val_loss"] for row in fitted.history)
 

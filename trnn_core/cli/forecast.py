@@ -5,19 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from trnn_core.cli.train import add_store
 from trnn_core.errors import TRNNError
-from trnn_core.export.tables import tidy, to_csv
+from trnn_core.export.tables import to_csv
 from trnn_core.files import write_atomic
+from trnn_core.models.forecast import Forecast
 from trnn_core.runs.run import Run
 from trnn_core.runs.store import RunStore
 
 HELP = "write a run's forecast: a row per period, source, target and action"
-COLUMNS = ("mean", "median", "lower", "upper")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,15 +30,9 @@ def run(args: argparse.Namespace) -> int:
         raise TRNNError(f"The horizon must be from 1 to 520 periods. Got {args.horizon} instead.")
     store = RunStore(args.runs)
     found = find_forecast(store, store.get(args.name), args.horizon)
-    arrays = {name: np.asarray(found[name][: args.horizon], dtype=float) for name in COLUMNS}
-    meta = found["meta"]
+    meta = dict(found.meta)
     diagonal = store.get(args.name).recipe.data.diagonal
-    dates, actors, actions = (
-        found["dates"][: args.horizon].tolist(),
-        found["actors"].tolist(),
-        found["actions"].tolist(),
-    )
-    table = tidy(arrays, dates, actors, actions, simulated=meta["simulated"], diagonal=diagonal)
+    table = found.select(steps=slice(0, args.horizon)).to_frame(diagonal=diagonal)
     if args.out:
         write_atomic(Path(args.out), to_csv(table))
     if args.json:
@@ -53,14 +44,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def find_forecast(store: RunStore, found: Run, horizon: int) -> dict[str, Any]:
+def find_forecast(store: RunStore, found: Run, horizon: int) -> Forecast:
     """The stored forecast when it reaches far enough; else one made now with the stored weights."""
     stored = found.forecast()
     if stored is None:
         raise TRNNError(
             f"Run {found.run_id} has no forecast yet: it is {found.status().state}. Let it finish, or stop it."
         )
-    if horizon <= len(stored["dates"]):
+    if horizon <= stored.horizon:
         return stored
     from trnn_core.runs.restore import extend_forecast
 

@@ -6,7 +6,7 @@ end in `_count` on the scale of the counts; a value series has one scale, so bot
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ class Outcome:
     reference  each entry's recent average level, which an escalation must exceed
     """
 
-    point: np.ndarray
+    expected: np.ndarray  # level, on the working scale
     distribution: Distribution
     observed: np.ndarray
     reference: np.ndarray | None = None
@@ -36,12 +36,12 @@ class Outcome:
     @classmethod
     def of(cls, forecast: Forecast, step: int, observed: np.ndarray, reference: np.ndarray | None = None) -> Outcome:
         """Of one step ahead, counted from 1."""
-        return cls(forecast.point[step - 1], forecast.distribution[step - 1], observed, reference)
+        return cls(forecast.level[step - 1], forecast.distribution[step - 1], observed, reference)
 
     @cached_property
-    def level(self) -> np.ndarray:
+    def actual(self) -> np.ndarray:
         """What was observed, on the working scale."""
-        return np.log1p(self.observed) if self.distribution.discrete else self.observed
+        return self.distribution.to_level(self.observed)
 
     @cached_property
     def crps(self) -> dict[Scale, np.ndarray]:
@@ -74,8 +74,8 @@ class Score(NamedTuple):
 
 # A new score is one line here, with its function in this file or one of its own.
 SCORES: dict[str, Score] = {
-    "mse": Score(lambda o: (o.point - o.level) ** 2, "squared error", "MSE"),
-    "mae": Score(lambda o: np.abs(o.point - o.level), "absolute error", "MAE"),
+    "mse": Score(lambda o: (o.expected - o.actual) ** 2, "squared error", "MSE"),
+    "mae": Score(lambda o: np.abs(o.expected - o.actual), "absolute error", "MAE"),
     "crps": Score(lambda o: o.crps["log1p"], "CRPS", "CRPS"),
     "log_score": Score(lambda o: -o.distribution.log_probability(o.observed), printed="log score"),
     "coverage90": Score(lambda o: covered(*pit_bounds(o.distribution, o.observed), LEVEL), printed="cover90"),
@@ -85,8 +85,8 @@ SCORES: dict[str, Score] = {
     "crps_count": Score(lambda o: o.crps["count"], "CRPS of counts"),
     "auc": Score(lambda o, use: auc(o.event_probability[use], o.observed[use] > 0), printed="AUC", of_set=True),
     "precision20": Score(lambda o, use: _escalations(o, use), printed="top20", of_set=True),
-    "actual_mean": Score(lambda o, use: _mean(o.level[use]), of_set=True),
-    "actual_square": Score(lambda o, use: _mean(o.level[use] ** 2), of_set=True),
+    "actual_mean": Score(lambda o, use: _mean(o.actual[use]), of_set=True),
+    "actual_square": Score(lambda o, use: _mean(o.actual[use] ** 2), of_set=True),
 }
 FIRST_SCORES = tuple(SCORES)  # what backtests were stored with before they named their scores
 
@@ -103,13 +103,13 @@ def score_words() -> dict[str, str]:
     return {name: score.words for name, score in SCORES.items() if score.words}
 
 
-def score_entries(outcome: Outcome) -> dict[str, np.ndarray]:
-    """The scores of single entries, each (N, M, K).
+def score_entries(outcome: Outcome, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """The scores of single entries, all or those named, each (N, M, K).
 
     `mse` and `mae` judge the point forecast; `mse_count` the expected count and `mae_count` the median;
     `log_score` is -log P(what was observed); `coverage90` the chance that the randomised 90 % interval holds it.
     """
-    return {name: SCORES[name].compute(outcome) for name in score_names(False)}
+    return {name: SCORES[name].compute(outcome) for name in names or score_names(False)}
 
 
 def score_set(outcome: Outcome, use: np.ndarray) -> dict[str, list[float]]:
@@ -127,6 +127,12 @@ def score_set(outcome: Outcome, use: np.ndarray) -> dict[str, list[float]]:
         for name, found in out.items():
             found.append(float(SCORES[name].compute(outcome, entries)))
     return out
+
+
+def persistence_error(forecast: Forecast, before: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """The squared error on the working scale of repeating the values of the period before, (N, M, K)."""
+    distribution = forecast.distribution[0]
+    return (distribution.to_level(before) - distribution.to_level(observed)) ** 2
 
 
 def auc(score: np.ndarray, event: np.ndarray) -> float:
@@ -156,7 +162,7 @@ def top_precision(predicted_rise: np.ndarray, rose: np.ndarray, top: int = TOP) 
 
 def _escalations(o: Outcome, use: np.ndarray) -> float:
     assert o.reference is not None
-    rise, rose = o.point - o.reference, o.level > o.reference + 1e-9
+    rise, rose = o.expected - o.reference, o.actual > o.reference + 1e-9
     return top_precision(rise[use], rose[use])
 
 

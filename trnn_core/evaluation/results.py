@@ -154,7 +154,7 @@ class BacktestResult:
         return pd.DataFrame(rows, columns=["model", "horizon", "country", "role", "action", "metric", "value"])
 
     def misses(self, model: str, horizon: int = 1, action: str = ALL, n: int = 20) -> pd.DataFrame:
-        """The largest misses: period, source, target, action, expected, lower, upper, came, error; the worst first."""
+        """The largest misses, worst first: period, source, target, action, expected, lower, upper, observed, error."""
         scores = self.scores[model]
         rows = scores.misses[scores.misses[:, 1] == horizon]
         if action != ALL:

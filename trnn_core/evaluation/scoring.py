@@ -21,13 +21,19 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import create
 from trnn_core.evaluation.intervals import GRID, GROUPS, LEVEL, activity_groups, pit_bounds, pit_curve
-from trnn_core.evaluation.metrics import FIRST_SCORES, Outcome, score_entries, score_names, score_set
+from trnn_core.evaluation.metrics import (
+    FIRST_SCORES,
+    Outcome,
+    score_entries,
+    score_names,
+    score_set,
+)
 from trnn_core.models.forecast import Forecast, forecast_each
 from trnn_core.models.panel import Panel
 
 _REFERENCE = 4  # periods whose average level an escalation must exceed
 MISSES = 5  # largest misses kept of every origin, step and action
-MISS_COLUMNS = ("origin", "step", "source", "target", "action", "expected", "lower", "upper", "came", "error")
+MISS_COLUMNS = ("origin", "step", "source", "target", "action", "expected", "lower", "upper", "observed", "error")
 
 
 BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)  # by a damaged NPZ
@@ -57,7 +63,7 @@ class BlockScores:
     pit        (H, G, U) summed PIT curves
     pit_n      (H, G)
     misses     (R, MISS_COLUMNS) float32: the largest misses; positions of origin and labels, the figures as forecast
-               and as they came, and the squared error on the working scale
+               and as observed, and the squared error on the working scale
     """
 
     origins: np.ndarray
@@ -124,14 +130,14 @@ def run_block(series: RelationalSeries, block: Block, tell: Tell | None = None) 
     for o, (t, forecast) in enumerate(forecast_each(model, series, block.origins, h)):
         for step in range(1, min(h, len(series) - 1 - t) + 1):
             use = series.observed[t + step] & pairs[..., None]
-            came = np.where(use, series.values[t + step], 0.0).astype(float)
-            outcome = Outcome.of(forecast, step, came, reference[t])
+            observed = np.where(use, series.values[t + step], 0.0).astype(float)
+            outcome = Outcome.of(forecast, step, observed, reference[t])
             scores, whole = score_entries(outcome), score_set(outcome, use)
             table[o, step - 1] = _row(scores, whole, use)
             sums[:, step - 1] += np.stack([np.where(use, score, 0.0) for score in scores.values()])
             counted[step - 1] += use
-            misses.append(_largest_misses(forecast, t, step, came, np.where(use, scores["mse"], -1.0)))
-            below, upto = pit_bounds(forecast.distribution[step - 1], came)
+            misses.append(_largest_misses(forecast, t, step, observed, np.where(use, scores["mse"], -1.0)))
+            below, upto = pit_bounds(forecast.distribution[step - 1], observed)
             for g in range(len(GROUPS)):
                 inside = use & ((groups == g)[..., None] if g else True)
                 pit[step - 1, g] += pit_curve(below[inside], upto[inside])
@@ -146,8 +152,8 @@ def _tell(tell: Tell | None, n: int) -> None:
         tell(n)
 
 
-def _largest_misses(forecast: Forecast, origin: int, step: int, came: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """Of each action the cells with the largest squared error (unused cells have a negative one), as MISS_COLUMNS."""
+def _largest_misses(forecast: Forecast, origin: int, step: int, observed: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """Of each action the entries with the largest squared error (unused ones have a negative one), as MISS_COLUMNS."""
     distribution = forecast.distribution[step - 1]
     n, _, n_actions = error.shape
     top = np.argsort(-error.reshape(-1, n_actions), axis=0, kind="stable")[
@@ -159,7 +165,7 @@ def _largest_misses(forecast: Forecast, origin: int, step: int, came: np.ndarray
     i, j, k = i[chosen], j[chosen], k[chosen]
     lower, upper = (q[i, j, k] for q in distribution.quantiles(((1 - LEVEL) / 2, (1 + LEVEL) / 2)))
     places = [np.full(len(i), origin), np.full(len(i), step), i, j, k]
-    return np.stack([*places, distribution.mean[i, j, k], lower, upper, came[i, j, k], error[i, j, k]], axis=1)
+    return np.stack([*places, distribution.mean[i, j, k], lower, upper, observed[i, j, k], error[i, j, k]], axis=1)
 
 
 def _row(scores: dict[str, np.ndarray], whole: dict[str, list[float]], use: np.ndarray) -> np.ndarray:
@@ -174,7 +180,7 @@ def _row(scores: dict[str, np.ndarray], whole: dict[str, list[float]], use: np.n
 
 
 def _recent_level(series: RelationalSeries) -> np.ndarray:
-    """Each cell's average level over the last periods up to t, on the working scale; (T, N, M, K)."""
+    """Each entry's average level over the last periods up to t, on the working scale; (T, N, M, K)."""
     values = fill_forward(series.values, series.observed).astype(float)
     level = np.log1p(values) if Panel.of(series).counts else values
     return mean_of_last(level, _REFERENCE)

@@ -50,7 +50,7 @@ MISS_HEADS = {
     "expected": "Expected",
     "lower": "90\u00a0% from",
     "upper": "90\u00a0% to",
-    "came": "What came",
+    "observed": "What came",
 }
 PAIR_HEADS = {"source": "Sender", "target": "Receiver", "action": "Action", "error": "MSE", "share": "Of all error"}
 WORST = 10

@@ -58,8 +58,8 @@ def _scored(found: dict[str, Any], part: str, m: Material) -> str:
         said += f": {better}"
     if found.get("coverage90") is not None:
         said += (
-            f". The {percent(m.forecast.level)} interval held the true figure in {percent(found['coverage90'], 1)} of"
-            " cases"
+            f". The {percent(m.forecast.interval_level)} interval held the true figure in"
+            f" {percent(found['coverage90'], 1)} of cases"
         )
     return f"{said}."
 

@@ -81,7 +81,7 @@ def weeks_of(material: Material, action: int, last: int | None = 52) -> Weeks:
     series, forecast = material.series, material.forecast
     cut = slice(-last, None) if last else slice(None)
     values = np.concatenate([np.asarray(series.values[cut, ..., action], dtype=float), forecast.mean[..., action]])
-    starts = np.concatenate([series.dates[cut], np.array(forecast.dates, dtype="datetime64[D]")])
+    starts = np.concatenate([series.dates[cut], forecast.dates])
     after = series.next_dates(len(forecast.dates) + 1)[-1]
     ends = np.concatenate([starts[1:], [after]]) - np.timedelta64(1, "D")
     return Weeks(values, starts, ends, len(series.dates[cut]))

@@ -22,7 +22,7 @@ from trnn_core.charts.order import order_actors, place_actors
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.results import BacktestResult
-from trnn_core.export.forecasts import RunForecast
+from trnn_core.models.forecast import Forecast
 from trnn_core.runs import layout
 from trnn_core.runs.backtests import read_stored
 from trnn_core.runs.run import Run
@@ -65,7 +65,7 @@ class Material:
 
     run: Run
     series: RelationalSeries
-    forecast: RunForecast
+    forecast: Forecast
     backtest: Backtest | None = None
     explanation: Explanation | None = None
     made: str = ""  # ISO date on which the export was made
@@ -106,14 +106,13 @@ class Material:
 def gather(run_id: str, store: RunStore, made: str | None = None) -> Material:
     """Read a run with all that is stored about it; a run without a forecast cannot be reported."""
     run = store.get(run_id)
-    stored = run.forecast()
-    if stored is None:
+    forecast = run.forecast()
+    if forecast is None:
         raise TRNNError(
             f"Run {run_id} has no forecast yet: it is {run.status().state}. Let it finish, or stop it and keep its"
             " weights."
         )
     series = store.series(run).select(actors=run.recipe.data.actors, actions=run.recipe.data.actions)
-    forecast = RunForecast.from_arrays(stored)
     if (forecast.actors, forecast.actions) != (series.actors, series.actions):
         raise TRNNError(f"The forecast of run {run_id} names other actors or actions than its data; train it again.")
     return Material(run, series, forecast, read_backtest(run), read_explanation(run), made or date.today().isoformat())

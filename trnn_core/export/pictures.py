@@ -12,6 +12,7 @@ from trnn_core.charts.lines import Fan, activity, dyad_history, loss_curve
 from trnn_core.charts.look import Measure
 from trnn_core.charts.node_link import network
 from trnn_core.export.blocks import Chart
+from trnn_core.export.forecasts import largest_changes
 from trnn_core.export.material import Material
 from trnn_core.words import percent
 
@@ -47,7 +48,7 @@ def expected_heatmap(material: Material, action: int, step: int = 0) -> Chart:
     forecast, name = material.forecast, material.forecast.actions[action]
     lower, upper = forecast.lower[step, ..., action], forecast.upper[step, ..., action]
     texts = [
-        f"{percent(forecast.level)} interval {a:.3g} to {b:.3g}"
+        f"{percent(forecast.interval_level)} interval {a:.3g} to {b:.3g}"
         for a, b in zip(lower.ravel(), upper.ravel(), strict=True)
     ]
     figure = heatmap(
@@ -102,11 +103,11 @@ def pair_chart(material: Material, source: int, target: int, action: int) -> Cha
     """The recent history of one pair, with the forecast as a fan."""
     forecast = material.forecast
     fan = Fan(
-        np.array(forecast.dates, dtype="datetime64[D]"),
+        forecast.dates,
         forecast.mean[:, source, target, action],
         forecast.lower[:, source, target, action],
         forecast.upper[:, source, target, action],
-        forecast.level,
+        forecast.interval_level,
     )
     figure = dyad_history(material.series, (source, target, action), material.look(), fan=fan)
     names = [forecast.actors[source], forecast.actors[target], forecast.actions[action]]
@@ -142,7 +143,7 @@ def top_pair_charts(material: Material, n: int = 2) -> list[Chart]:
     """The pairs with the largest expected rise and fall."""
     forecast, charts, seen = material.forecast, [], set()
     for falls in (False, True):
-        for row in forecast.largest(0, n // 2, falls=falls).itertuples():
+        for row in largest_changes(forecast, 0, n // 2, falls=falls).itertuples():
             place = (
                 forecast.actors.index(row.source),
                 forecast.actors.index(row.target),

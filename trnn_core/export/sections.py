@@ -16,6 +16,7 @@ from trnn_core.export import pictures
 from trnn_core.export.blocks import Block, Bullets, Code, Progress, Section, Table, Text, silent
 from trnn_core.export.citation import SIMULATED, bibtex, licence_note, provenance
 from trnn_core.export.evidence import explanation, past
+from trnn_core.export.forecasts import headlines, largest_changes
 from trnn_core.export.material import Material
 from trnn_core.export.summaries import most_active, shares
 from trnn_core.training.recipes import recipe_text
@@ -30,7 +31,7 @@ def question(m: Material) -> list[Block]:
         f" {series.period}{'s' if len(forecast.dates) > 1 else ''}, and how sure is that? Counted are"
         f" {_list(series.actions)}."
     )
-    found = [sentence[0].upper() + sentence[1:] + "." for sentence in forecast.headlines()]
+    found = [sentence[0].upper() + sentence[1:] + "." for sentence in headlines(forecast)]
     blocks: list[Block] = [Text(asked, "lead")]
     if found:
         blocks += [Text(f"In short, for the next {series.period} ({forecast.dates[0]}):"), Bullets(tuple(found))]
@@ -119,7 +120,7 @@ def forecast(m: Material) -> list[Block]:
 def changes(m: Material) -> list[Block]:
     blocks: list[Block] = []
     for falls, word in ((False, "rises"), (True, "falls")):
-        rows = m.forecast.largest(0, 10, falls=falls)
+        rows = largest_changes(m.forecast, 0, 10, falls=falls)
         if len(rows):
             blocks.append(
                 changes_table(
@@ -134,7 +135,7 @@ def changes(m: Material) -> list[Block]:
 
 
 def changes_table(m: Material, rows: pd.DataFrame, caption: str) -> Table:
-    level = percent(m.forecast.level)
+    level = percent(m.forecast.interval_level)
     names = {
         "source": "Sender",
         "target": "Receiver",
@@ -156,7 +157,7 @@ def limits(m: Material) -> list[Block]:
         ),
         (
             "Intervals say how wrong the network was lately at this distance. A break with the past can fall outside"
-            f" them more often than the {percent(m.forecast.level)} suggest."
+            f" them more often than the {percent(m.forecast.interval_level)} suggest."
         ),
         f"Errors grow with the distance; steps beyond the first {m.period} feed on the network's own forecasts.",
         (

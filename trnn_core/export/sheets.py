@@ -19,6 +19,7 @@ import xlsxwriter
 from trnn_core.errors import TRNNError
 from trnn_core.export.blocks import Table
 from trnn_core.export.citation import licence_note, provenance
+from trnn_core.export.forecasts import forecast_rows
 from trnn_core.export.material import Material
 
 EXCEL_ROWS = 1_048_575  # below the header
@@ -48,7 +49,7 @@ LATEX = {
 
 def forecast_table(material: Material) -> pd.DataFrame:
     """The whole forecast, tidy, with its interval; every row knows its data set, run and licence."""
-    table = material.forecast.table()
+    table = forecast_rows(material.forecast)
     table["data"] = "simulated" if material.simulated else "observed"
     return table.assign(dataset=material.title, run=material.run.run_id, licence=licence_note(material))
 

@@ -1,17 +1,20 @@
-"""Predictive distributions per cell: negative binomial for counts, normal for values, Bernoulli for any event or none.
+"""Predictive distributions per entry: negative binomial for counts, normal for values, Bernoulli for any event or none.
 
 Everything a score needs is summed over the support, never drawn: count by count where counts are small, by quadrature
-beyond, so that the cost does not grow with the level. Arrays are of any common shape S.
+beyond, so that the cost does not grow with the level. Arrays are of any common shape S. Each kind says on which `scale`
+its levels are and takes values there (`to_level`); `below` is P(Y < y), beside `cdf`, P(Y <= y).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
 from scipy import special
+
+from trnn_core.errors import TRNNError
 
 Scale = Literal["log1p", "count"]
 _TAIL = 1e-10  # probability beyond which the walk along the support stops
@@ -35,7 +38,8 @@ class NegativeBinomial:
 
     mean: np.ndarray
     size: np.ndarray
-    discrete = True
+    scale = "log1p"
+    units = "expected count"
 
     def __getitem__(self, index: Any) -> NegativeBinomial:
         return NegativeBinomial(self.mean[index], self.size[index])
@@ -62,6 +66,12 @@ class NegativeBinomial:
         mean, size, y = np.broadcast_arrays(self.mean, self.size, np.asarray(y, dtype=float))
         inside = special.betainc(size, np.maximum(np.floor(y) if whole else y, 0) + 1, size / (size + mean))
         return np.where(y < 0, 0.0, np.where(mean == 0, 1.0, inside))
+
+    def below(self, y: np.ndarray) -> np.ndarray:
+        return self.cdf(np.ceil(y) - 1)
+
+    def to_level(self, values: np.ndarray) -> np.ndarray:
+        return np.log1p(values)
 
     def quantile(self, p: float) -> np.ndarray:
         """The smallest count whose cdf reaches p."""
@@ -219,7 +229,7 @@ class Normal:
 
     mean: np.ndarray
     sd: np.ndarray
-    discrete = False
+    scale = units = "value"
 
     def __getitem__(self, index: Any) -> Normal:
         return Normal(self.mean[index], self.sd[index])
@@ -233,6 +243,11 @@ class Normal:
 
     def cdf(self, y: np.ndarray) -> np.ndarray:
         return special.ndtr((y - self.mean) / self.sd)
+
+    below = cdf
+
+    def to_level(self, values: np.ndarray) -> np.ndarray:
+        return values
 
     def quantile(self, p: float) -> np.ndarray:
         return self.mean + self.sd * special.ndtri(p)
@@ -250,14 +265,15 @@ class Normal:
 
 @dataclass(frozen=True)
 class Bernoulli:
-    """Whether anything happens: 1 with the given chance, else 0.
+    """Whether anything happens: 1 with the given chance, else 0; any count above 0 is read as 1.
 
     >>> Bernoulli(np.array([0.02, 0.5, 0.97])).quantiles((0.05, 0.95)).tolist()
     [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
     """
 
     mean: np.ndarray
-    discrete = True
+    scale = "0 or 1 (any event)"
+    units = "probability of any event"
 
     def __getitem__(self, index: Any) -> Bernoulli:
         return Bernoulli(self.mean[index])
@@ -274,6 +290,12 @@ class Bernoulli:
         y = np.asarray(y)
         return np.where(y < 0, 0.0, np.where(y < 1, 1 - self.mean, 1.0))
 
+    def below(self, y: np.ndarray) -> np.ndarray:
+        return np.where(np.asarray(y) > 0, 1 - self.mean, 0.0)
+
+    def to_level(self, values: np.ndarray) -> np.ndarray:
+        return np.where(np.isnan(values), np.nan, values > 0)
+
     def quantile(self, p: float) -> np.ndarray:
         return (1 - self.mean < p).astype(float)
 
@@ -287,3 +309,19 @@ class Bernoulli:
 
 
 Distribution = NegativeBinomial | Normal | Bernoulli
+KINDS: dict[str, type[Distribution]] = {kind.__name__: kind for kind in (NegativeBinomial, Normal, Bernoulli)}
+
+
+def parameters(distribution: Distribution) -> dict[str, np.ndarray]:
+    """All that a file must keep beside the kind."""
+    return {f.name: getattr(distribution, f.name) for f in fields(distribution)}
+
+
+def restore(kind: str, arrays: Mapping[str, np.ndarray]) -> Distribution:
+    """The distribution of these parameters."""
+    if kind not in KINDS:
+        raise TRNNError(
+            f"A stored distribution must be one of {', '.join(KINDS)}. Got {kind!r:.60} instead; the file may come from"
+            " a newer version."
+        )
+    return KINDS[kind](**{f.name: arrays[f.name] for f in fields(KINDS[kind])})

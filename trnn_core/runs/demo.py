@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
-import numpy as np
-
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.errors import TRNNError
-from trnn_core.files import explain_os_error, npz_bytes, sweep_temporaries, sync, temporary_name, write_atomic
+from trnn_core.files import explain_os_error, sweep_temporaries, sync, temporary_name, write_atomic
 from trnn_core.runs import layout
 from trnn_core.runs.jobs import code_root
 from trnn_core.runs.recorder import write_manifest
@@ -74,19 +71,5 @@ def slim_hindcast(folder: Path) -> None:
     kept = Run(folder).hindcast()
     if kept is None:
         return
-    n_origins, n_steps = SHIPPED_HINDCAST
-    meta = kept["meta"] | {
-        "words": f"{kept['meta'].get('words', '')}; shipped with the last {n_origins} origins and {n_steps} steps"
-    }
-    arrays = {name: kept[name][-n_origins:, :n_steps] for name in ("mean", "lower", "upper")}
-    write_atomic(
-        folder / layout.HINDCAST,
-        npz_bytes(
-            origins=kept["origins"][-n_origins:],
-            actors=kept["actors"],
-            actions=kept["actions"],
-            meta=np.array(json.dumps(meta)),
-            **arrays,
-        ),
-    )
+    write_atomic(folder / layout.HINDCAST, kept.shortened(*SHIPPED_HINDCAST).to_npz())
     write_manifest(folder)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
-from typing import Any
+from dataclasses import replace
 
-import numpy as np
 import torch
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.data.windows import split_periods
 from trnn_core.errors import TRNNError
 from trnn_core.models.baselines.level_forecaster import LevelForecaster
+from trnn_core.models.forecast import Forecast
 from trnn_core.models.network import TensorNetwork
 from trnn_core.models.recommended import Recommended
 from trnn_core.models.recommended_state import from_arrays
-from trnn_core.runs.forecasting import make_forecast
 from trnn_core.runs.run import Run
 from trnn_core.runs.store import RunStore
 from trnn_core.training.checkpoints import Arrays
@@ -63,10 +61,9 @@ def _weights(run: Run) -> Arrays:
     return weights
 
 
-def extend_forecast(store: RunStore, run: Run, horizon: int) -> dict[str, Any]:
-    """A forecast of any horizon, in the form of `Run.forecast`."""
+def extend_forecast(store: RunStore, run: Run, horizon: int) -> Forecast:
+    """A forecast of any horizon, with the digits a stored one has."""
     stored = run.forecast()
     forecaster, series = load_forecaster(store, run)
-    meta = stored["meta"] if stored else {}
-    with np.load(io.BytesIO(make_forecast(forecaster, series, horizon, meta)), allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files} | {"meta": meta}
+    made = replace(forecaster.forecast(series, horizon), meta=stored.meta if stored else {})
+    return Forecast.from_npz(made.to_npz())

@@ -6,7 +6,6 @@ heartbeat.json, checkpoints/. What must not rot is listed with its SHA-256 in ma
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from dataclasses import dataclass
@@ -19,6 +18,8 @@ import numpy as np
 from trnn_core.errors import TRNNError
 from trnn_core.files import read_bytes, read_sealed, sha256
 from trnn_core.jobs.processes import Watcher
+from trnn_core.models.forecast import Forecast
+from trnn_core.models.hindcast import Hindcast
 from trnn_core.runs import layout
 from trnn_core.runs.checkup import Checkup
 from trnn_core.training import checkpoints
@@ -150,28 +151,15 @@ class Run:
         path = self.folder / layout.SUMMARY
         return read_sealed(path) if path.exists() else None
 
-    def forecast(self) -> dict[str, Any] | None:
-        """The arrays of forecast.npz with `meta` as a dict; None until there is one."""
-        found = self._arrays(layout.FORECAST)
-        return None if found is None else found | {"last_date": str(found["last_date"])}
+    def forecast(self) -> Forecast | None:
+        """What is expected after the last period; None until the run has ended."""
+        content = self.read_checked(layout.FORECAST)
+        return None if content is None else Forecast.from_npz(content, self.folder / layout.FORECAST)
 
-    def hindcast(self) -> dict[str, Any] | None:
-        """What the run would have forecast before each validation and test period; None for runs that kept none.
-
-        `origins` (O,) the last period known, `mean`, `lower`, `upper` (O, H, N, M, K), `actors`, `actions`, `meta`.
-        """
-        return self._arrays(layout.HINDCAST)
-
-    def _arrays(self, name: str) -> dict[str, Any] | None:
-        content = self.read_checked(name)
-        if content is None:
-            return None
-        try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-                found: dict[str, Any] = {key: stored[key] for key in stored.files}
-            return found | {"meta": json.loads(str(found["meta"]))}
-        except Exception as e:  # a zip can break in many ways; all of them mean the same here
-            raise TRNNError(f"{self.folder / name} cannot be read ({e}); train the run again.") from e
+    def hindcast(self) -> Hindcast | None:
+        """What the run would have forecast before each validation and test period; None for runs that kept none."""
+        content = self.read_checked(layout.HINDCAST)
+        return None if content is None else Hindcast.from_npz(content, self.folder / layout.HINDCAST)
 
     def weights(self) -> dict[str, np.ndarray] | None:
         """The best weights so far; while training, those of the best checkpoint."""

@@ -65,13 +65,14 @@ class LevelForecaster:
         steps = [self._predict(panel, periods, h) for h in range(1, horizon + 1)]
         structural_zero = np.zeros_like(panel.cells) if panel.diagonal else ~panel.cells
         for o, t in enumerate(periods):
-            point = np.stack([levels[o] for levels, _ in steps]).astype(float)
+            level = np.stack([levels[o] for levels, _ in steps]).astype(float)
             spread = stack([distribution[o] for _, distribution in steps])
             if panel.counts and structural_zero.any():
-                point[:, structural_zero] = 0.0
+                level[:, structural_zero] = 0.0
                 spread.mean[:, structural_zero] = 0.0
-            dates = step_dates(series.dates[t], series.period, horizon)
-            yield Forecast(point, spread, dates, series.dates[t], series.actors, series.actions)
+            dates, labels = step_dates(series.dates[t], series.period, horizon), (series.actors, series.actions)
+            meta = {"simulated": series.source.simulated}
+            yield Forecast(dates, series.dates[t], *labels, level, spread, series.values[t], meta=meta)
 
     def _learn(self, panel: Panel) -> None:
         """Nothing to learn unless a subclass says so."""
@@ -94,9 +95,9 @@ class LevelForecaster:
         first = max(min(_WARM_UP, last), last + 1 - _NOISE_ORIGINS, held_out)
         origins = np.arange(first, last + 1)
         levels = self._levels(panel, origins, step)
-        came, seen = panel.values[origins + step], panel.observed[origins + step] & panel.cells[..., None]
+        observed, seen = panel.values[origins + step], panel.observed[origins + step] & panel.cells[..., None]
         seen = _thinned(seen.all(-1) if seen.all(-1).any() else seen.any(-1), levels.shape[-1])
-        level, activity, value = (x[seen] for x in (levels, panel.activity[origins], came))  # (S, K) each
+        level, activity, value = (x[seen] for x in (levels, panel.activity[origins], observed))  # (S, K) each
         if not panel.counts:
             return fit_value_noise(level, activity, value)
         nearby = self._noise.get(step - 1)
