@@ -11,8 +11,8 @@ import pandas as pd
 import psutil
 import pytest
 
+from tests.jobs.dask_cluster import Cluster
 from tests.trained_store import make_home
-from tests.training.dask_cluster import Cluster
 from tests.training.end_tasks import end_tasks
 from tests.training.test_jobs import until
 from trnn_core.errors import TRNNError
