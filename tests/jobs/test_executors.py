@@ -15,7 +15,7 @@ import pytest
 from tests.jobs.dask_cluster import ROOT, Cluster
 from tests.jobs.executor_tasks import die, die_once, refuse, tally, threads
 from trnn_core.errors import TRNNError
-from trnn_core.jobs.executors import cluster_address, open_executor
+from trnn_core.jobs.executors import cluster_address, open_executor, operators_address
 
 
 def expected(folder: Path, numbers: range) -> list[tuple[int, float]]:
@@ -84,6 +84,18 @@ def test_the_address_comes_from_the_argument_then_from_the_environment(monkeypat
     monkeypatch.setenv("TRNN_CLUSTER", "lab:8786")
     assert cluster_address() == "tcp://lab:8786" and cluster_address("tls://other:1") == "tls://other:1"
     assert cluster_address("") is None, "an emptied field means this machine"
+
+
+def test_work_of_a_page_is_done_on_the_operators_cluster_or_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRNN_CLUSTER", "lab:8786")
+    assert operators_address(True) == "tcp://lab:8786"
+    assert operators_address(bool("tcp://planted:1")) == "tcp://lab:8786", (
+        "an address that an older page stored is no more"
+    )
+    assert operators_address(False) == ""
+    monkeypatch.delenv("TRNN_CLUSTER")
+    with pytest.raises(TRNNError, match="TRNN_CLUSTER names none"):
+        operators_address(True)
 
 
 def test_on_a_cluster_a_worker_killed_in_mid_sweep_and_a_restarted_scheduler_lose_nothing(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,7 @@ class BlockScores:
     pit_n      (H, G)
     misses     (R, MISS_COLUMNS) float32: the largest misses; positions of origin and labels, the figures as forecast
                and as they came, and the squared error on the working scale
+    made_on    the machines or clusters that computed it, in words of whoever asked them; none where nobody noted it
     """
 
     origins: np.ndarray
@@ -66,6 +67,7 @@ class BlockScores:
     pit: np.ndarray
     pit_n: np.ndarray
     misses: np.ndarray
+    made_on: np.ndarray = field(default_factory=lambda: np.array([], dtype=np.str_))
 
     def save(self, path: Path) -> None:
         buffer = io.BytesIO()
@@ -78,12 +80,35 @@ class BlockScores:
     def load(cls, path: Path) -> BlockScores:
         try:
             with np.load(path, allow_pickle=False) as stored:
-                return cls(**{f.name: stored[f.name] for f in fields(cls)})
+                return cls(**{f.name: stored[f.name] for f in fields(cls) if f.name in stored})
         except BROKEN as e:
             raise TRNNError(
                 f"A stored part of the backtest must be an NPZ of scores. {path.name} is not ({e}); delete it to score"
                 " it again."
             ) from e
+
+
+def check_scores(scores: BlockScores, series: RelationalSeries, block: Block) -> None:
+    """What was computed elsewhere must be numbers for these origins, labels and steps."""
+    (_, n, m, k), h, o = series.shape, block.horizon, len(block.origins)
+    shapes = {
+        "origins": (o,),
+        "table": (o, h, k + 1, len(METRICS)),
+        "cell_sums": (len(CELL_METRICS), h, n, m, k),
+        "cell_n": (h, n, m, k),
+        "pit": (h, len(GROUPS), len(GRID)),
+        "pit_n": (h, len(GROUPS)),
+        "misses": (len(scores.misses), len(MISS_COLUMNS)),
+    }
+    for name, shape in shapes.items():
+        array = getattr(scores, name)
+        if array.shape != shape or array.dtype.kind not in "fiu":
+            raise TRNNError(
+                f"The {name} of {block.model} must be numbers of shape {shape}. Got {array.dtype} of shape "
+                f"{array.shape} instead."
+            )
+    if tuple(scores.origins) != block.origins:
+        raise TRNNError(f"The scores of {block.model} are of other periods than were asked for.")
 
 
 def run_block(series: RelationalSeries, block: Block, tell: Tell | None = None) -> BlockScores:

@@ -72,7 +72,9 @@ def unpack(content: bytes) -> BacktestResult:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             about = json.loads(str(stored["about"]))
             scores = {
-                str(name): BlockScores(**{f.name: stored[f"{n}.{f.name}"] for f in fields(BlockScores)})
+                str(name): BlockScores(
+                    **{f.name: stored[f"{n}.{f.name}"] for f in fields(BlockScores) if f"{n}.{f.name}" in stored}
+                )
                 for n, name in enumerate(about["models"])
             }
         labels: dict[str, Any] = {name: tuple(v) if isinstance(v := about[name], list) else v for name in _LABELS}
