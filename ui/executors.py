@@ -15,6 +15,13 @@ def usual_means() -> dict[str, Any]:
     return {"workers": max(1, min(4, (os.cpu_count() or 2) - 1)), "cluster": has_cluster()}
 
 
+def means_again(before: dict[str, Any]) -> dict[str, Any]:
+    """What stopped work goes on with: as before, on the cluster only where there still is one."""
+    usual = usual_means()
+    workers, cluster = before.get("workers", usual["workers"]), before.get("cluster", usual["cluster"])
+    return {"workers": workers, "cluster": bool(cluster) and has_cluster()}
+
+
 def has_cluster() -> bool:
     """Whether the operator has set one; a mistake in its address is told by the work that wants it."""
     return bool(os.environ.get(VARIABLE, "").strip())

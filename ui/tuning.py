@@ -20,7 +20,7 @@ from trnn_core.training.config import Recipe
 from trnn_core.training.recipes import read_recipe
 from trnn_core.training.search import TuneConfig, default_space, parse_space
 from trnn_core.words import percent
-from ui.executors import pick_cluster, pick_workers
+from ui.executors import means_again, pick_cluster, pick_workers
 from ui.guard import guard, guarded
 from ui.page import is_dark, show
 from ui.store import run_store
@@ -178,7 +178,7 @@ def _stop(task: Task) -> None:
 
 def _go_on(task: Task) -> None:
     try:
-        start_task(run_store(), "tune", task.arguments, means=task.means)
+        start_task(run_store(), "tune", task.arguments, means=means_again(task.means))
     except TRNNError as e:
         st.toast(str(e), icon=":material/error:")
 

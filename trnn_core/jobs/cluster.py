@@ -21,6 +21,7 @@ from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import version
+from inspect import signature
 from platform import python_version
 from typing import Any, get_type_hints
 
@@ -58,7 +59,7 @@ class ClusterPool:
         except (OSError, TimeoutError, CancelledError, RuntimeError) as e:
             raise BrokenExecutor(str(e) or type(e).__name__) from e
         future = self._waiting[remote] = Future()
-        remote.add_done_callback(partial(self._take, future, expected))
+        remote.add_done_callback(partial(self._fetch, future, expected))
         return future
 
     def _send(self, argument: Any) -> Any:
@@ -69,7 +70,7 @@ class ClusterPool:
             self._shared[key] = self._client.scatter(pack(argument), hash=False)
         return self._shared[key]
 
-    def _take(self, future: Future[Any], expected: Any, remote: Any) -> None:
+    def _fetch(self, future: Future[Any], expected: Any, remote: Any) -> None:
         """In a thread of the client: fetch the answer, or say what became of it."""
         outcome: Any
         try:
@@ -127,7 +128,7 @@ class ClusterPool:
             client = None
             try:
                 client = _DataClient(address, timeout=min(CONNECT_SECONDS, patience), set_as_default=False)
-                client.wait_for_workers(1, timeout=max(1.0, end - time.monotonic()))
+                client.wait_for_workers(1, timeout=max(1.0, min(CONNECT_SECONDS, end - time.monotonic())))
                 return client
             except Exception as e:
                 what = "has no worker" if client is not None else "does not answer"
@@ -156,6 +157,9 @@ class _DataClient(Client):
 
     async def _handle_event(self, topic: Any, event: Any) -> None:
         """Workers have nothing to say on our screen."""
+
+    def __del__(self) -> None:
+        """A pool closes its client; one whose connection failed would wait for its other end here."""
 
 
 _PLAIN = {("builtins", "bytes")}  # Dask names the type of our answers
@@ -204,7 +208,7 @@ def do_task(name: str, wanted: dict[str, str], *packed: bytes) -> bytes:
         module, _, attribute = name.partition(":")
         call = getattr(import_module(module), attribute)
         hints = get_type_hints(call)
-        kinds = [hints.get(n, Any) for n in call.__code__.co_varnames[: call.__code__.co_argcount]]
+        kinds = [hints.get(parameter, Any) for parameter in signature(call).parameters]
         arguments = [unpack(bytes(p), kind) for p, kind in zip(packed, kinds, strict=False)]
         with _ALONE:
             return RESULT + pack(call(*arguments))

@@ -46,7 +46,7 @@ class Pool(Protocol):
 class SteadyExecutor(Executor):
     """Over a pool that may break: everything unfinished then goes to a new one.
 
-    All that begins with `_` is done by one thread, the desk, in turn: there is nothing to lock.
+    All that begins with `_` is done by one thread, the loop, in turn: there is nothing to lock.
     """
 
     def __init__(self, open_pool: Callable[[bool], Pool], made_on: str = HERE) -> None:
@@ -54,12 +54,11 @@ class SteadyExecutor(Executor):
         self.made_on, self._open_pool = made_on, open_pool
         self._pool = open_pool(False)
         self._tasks: dict[Future[Any], tuple[Callable[..., Any], tuple[Any, ...]]] = {}  # the unfinished
-        self._losses, self._failure = 0, None
+        self._losses = 0
+        self._failure: BaseException | None = None
         self._dropped = False  # whether some task is no longer wanted though it may be running
         self._ended = False
-        self._desk = ThreadPoolExecutor(1, thread_name_prefix="executor")
-
-    _failure: BaseException | None
+        self._loop = ThreadPoolExecutor(1, thread_name_prefix="executor")
 
     def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         if named:
@@ -67,16 +66,16 @@ class SteadyExecutor(Executor):
         if self._ended:
             raise RuntimeError("cannot schedule new futures after shutdown")
         future: Future[Any] = Future()
-        self._desk.submit(self._begin, future, call, arguments)
+        self._loop.submit(self._begin, future, call, arguments)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Waits for everything that was not cancelled, whatever `wait` says."""
         if not self._ended:
             self._ended = True
-            wait_for(self._desk.submit(self._unfinished, cancel_futures).result())
-            self._desk.submit(lambda: self._pool.close(unfinished=self._dropped)).result()
-            self._desk.shutdown()
+            wait_for(self._loop.submit(self._unfinished, cancel_futures).result())
+            self._loop.submit(lambda: self._pool.close(unfinished=self._dropped)).result()
+            self._loop.shutdown()
 
     def _begin(self, future: Future[Any], call: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self._tasks[future] = (call, arguments)
@@ -90,17 +89,17 @@ class SteadyExecutor(Executor):
         for future in futures:
             call, arguments = self._tasks[future]
             try:
-                pool.submit(call, *arguments).add_done_callback(partial(self.hear, pool, future))
+                pool.submit(call, *arguments).add_done_callback(partial(self.on_done, pool, future))
             except BrokenExecutor as e:
                 self._replace(e)
                 return
             except Exception as e:  # what cannot be sent is its own sender's mistake
                 self._settle(future, error=e)
 
-    def hear(self, pool: Pool, future: Future[Any], done: Future[Any]) -> None:
+    def on_done(self, pool: Pool, future: Future[Any], done: Future[Any]) -> None:
         """In a thread of the pool."""
         with suppress(RuntimeError):  # nobody listens any more
-            self._desk.submit(self._take, pool, future, done)
+            self._loop.submit(self._take, pool, future, done)
 
     def _take(self, pool: Pool, future: Future[Any], done: Future[Any]) -> None:
         error = BrokenExecutor("cancelled") if done.cancelled() else done.exception()
@@ -122,9 +121,9 @@ class SteadyExecutor(Executor):
         """A new pool for everything unfinished."""
         self._losses += 1
         words = self._pool.words
-        self._pool.close(unfinished=True)
-        self._unfinished()
         try:
+            self._pool.close(unfinished=True)
+            self._unfinished()
             if self._losses >= LOSSES:
                 raise TRNNError(
                     f"The {words} broke down {LOSSES} times without finishing a task (is there enough memory?); "
