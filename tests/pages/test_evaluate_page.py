@@ -12,6 +12,7 @@ from trnn_core.runs.store import RunStore
 from trnn_core.runs.tasks import list_tasks
 from trnn_core.verbs.backtest_request import KIND, BacktestRequest
 from trnn_core.verbs.backtest_task import attach
+from ui.executors import means_again
 
 EVALUATE = "pages/4_Evaluate.py"
 PARTS = ("Leaderboard", "Over time", "Where", "Calibration", "Misses")
@@ -78,6 +79,14 @@ def test_processes_are_chosen_on_the_page_and_of_a_cluster_only_whether(full, op
     app = open_page(EVALUATE, run="first")
     is_sound(app)
     assert not [r for r in app.radio if r.key == "new_cluster"], "nothing to choose where the operator has set none"
+
+
+def test_stopped_work_goes_on_without_the_address_that_an_older_page_stored(monkeypatch) -> None:
+    monkeypatch.delenv("TRNN_CLUSTER", raising=False)
+    assert means_again({"workers": 3, "cluster": "tcp://planted:1"}) == {"workers": 3, "cluster": False}
+    monkeypatch.setenv("TRNN_CLUSTER", "lab:8786")
+    assert means_again({"workers": 3, "cluster": "tcp://planted:1"}) == {"workers": 3, "cluster": True}
+    assert means_again({"workers": 3, "cluster": ""}) == {"workers": 3, "cluster": False}
 
 
 @pytest.mark.parametrize("part", PARTS)
