@@ -79,6 +79,7 @@ def show_result(result: BacktestResult) -> None:
     VIEWS[part](result, choice)
     with st.expander("The protocol and the models in words", icon=":material/gavel:"):
         st.write(escape(result.words))
+        st.write(f"Computed on {escape(', '.join(result.made_on)) or 'a machine that was not noted'}.")
         st.write(
             "Skill is the share of a rival's error that a model saves. p is that of Diebold and Mariano's test with"
             " Newey and West's variance and the small-sample correction of Harvey, Leybourne and Newbold."

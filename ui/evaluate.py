@@ -18,7 +18,6 @@ from trnn_core.runs.backtests import WHOLE, read_stored
 from trnn_core.runs.run import Run
 from trnn_core.runs.tasks import Task, list_tasks, start_task
 from trnn_core.verbs.backtest_request import KIND, BacktestRequest, fast_first
-from ui.executor_choice import checked
 from ui.links import linked
 from ui.pickers import pick_held
 from ui.store import data_sets, load_set, run_store, series_of
@@ -53,7 +52,7 @@ class Subject:
         if self.run is None:
             run_store().keep_series(self.series)
         return start_task(
-            run_store(), KIND, self.request(models, protocol).to_arguments(), run_id=self.run_id, means=checked(means)
+            run_store(), KIND, self.request(models, protocol).to_arguments(), run_id=self.run_id, means=means
         )
 
     def tasks(self) -> list[Task]:

@@ -9,7 +9,7 @@ from trnn_core.runs import layout
 from trnn_core.runs.tasks import Task, TaskStatus, find_task
 from trnn_core.words import percent
 from ui.evaluate import Subject
-from ui.executor_choice import usual_means
+from ui.executor_choice import means_again
 from ui.guard import guard, guarded
 from ui.phrases import duration, escape
 from ui.store import run_store
@@ -89,6 +89,4 @@ def _again(subject: Subject, task: Task) -> None:
     from trnn_core.verbs.backtest_request import BacktestRequest
 
     request = BacktestRequest.from_arguments(task.arguments)
-    st.session_state["watched"] = subject.start(
-        list(request.models), request.protocol, task.means or usual_means()
-    ).task_id
+    st.session_state["watched"] = subject.start(list(request.models), request.protocol, means_again(task.means)).task_id

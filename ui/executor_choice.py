@@ -1,4 +1,4 @@
-"""Where work that a page starts is done: how many processes of this machine, or a cluster by its address."""
+"""Where work that a page starts is done: how many processes of this machine, or the cluster that the operator named."""
 
 from __future__ import annotations
 
@@ -7,12 +7,24 @@ from typing import Any
 
 import streamlit as st
 
-from trnn_core.jobs.executors import VARIABLE, cluster_address
+from trnn_core.jobs.executors import VARIABLE
 
 
 def usual_means() -> dict[str, Any]:
-    """What one click starts with: the cluster of the environment, else the processors but one."""
-    return {"workers": max(1, min(4, (os.cpu_count() or 2) - 1)), "cluster": os.environ.get(VARIABLE, "")}
+    """What one click starts with: the operator's cluster, else the processors but one."""
+    return {"workers": max(1, min(4, (os.cpu_count() or 2) - 1)), "cluster": has_cluster()}
+
+
+def means_again(before: dict[str, Any]) -> dict[str, Any]:
+    """What stopped work goes on with: as before, on the cluster only where there still is one."""
+    usual = usual_means()
+    workers, cluster = before.get("workers", usual["workers"]), before.get("cluster", usual["cluster"])
+    return {"workers": workers, "cluster": bool(cluster) and has_cluster()}
+
+
+def has_cluster() -> bool:
+    """Whether the operator has set one; a mistake in its address is told by the work that wants it."""
+    return bool(os.environ.get(VARIABLE, "").strip())
 
 
 def pick_workers(prefix: str) -> int:
@@ -28,17 +40,19 @@ def pick_workers(prefix: str) -> int:
     )
 
 
-def pick_cluster(prefix: str) -> str:
-    return st.text_input(
-        "Cluster",
-        usual_means()["cluster"],
-        key=f"{prefix}_cluster",
-        placeholder="tcp://10.0.0.1:8786",
-        help="Address of a Dask scheduler whose workers do the work. Empty: this machine.",
-    ).strip()
-
-
-def checked(means: dict[str, Any]) -> dict[str, Any]:
-    """A mistake in the address is told here, not by the task."""
-    cluster_address(means["cluster"])
-    return means
+def pick_cluster(prefix: str) -> bool:
+    """Whether to work on the cluster; asked only where the operator has set one. A page never says which."""
+    if not has_cluster():
+        return False
+    places = {False: "This machine", True: "The lab's cluster"}
+    return bool(
+        st.radio(
+            "Where",
+            list(places),
+            index=1,
+            key=f"{prefix}_cluster",
+            format_func=places.__getitem__,
+            horizontal=True,
+            help="The results are the same to the last bit. Which cluster it is, the operator of this server decides.",
+        )
+    )

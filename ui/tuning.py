@@ -20,7 +20,7 @@ from trnn_core.training.config import Recipe
 from trnn_core.training.recipes import read_recipe
 from trnn_core.training.search import TuneConfig, default_space, parse_space
 from trnn_core.words import percent
-from ui.executor_choice import checked, pick_cluster, pick_workers
+from ui.executor_choice import means_again, pick_cluster, pick_workers
 from ui.guard import guard, guarded
 from ui.page import look, show
 from ui.phrases import duration, escape
@@ -110,7 +110,7 @@ def search_form(recipe: Recipe, series: RelationalSeries) -> None:
     if st.button("Start search", icon=":material/manage_search:", help="Goes on when you close the page."):
         space = parse_space([line for line in text.splitlines() if line.strip()])
         config = TuneConfig(recipe=begin, space=space, trials=int(trials), pruner=pruner, seed=int(seed))
-        start(config, series, checked({"cluster": cluster, "workers": workers}))
+        start(config, series, {"cluster": cluster, "workers": workers})
 
 
 def start(config: TuneConfig, series: RelationalSeries, means: dict[str, Any]) -> None:
@@ -178,7 +178,7 @@ def _stop(task: Task) -> None:
 
 def _go_on(task: Task) -> None:
     try:
-        start_task(run_store(), "tune", task.arguments, means=task.means)
+        start_task(run_store(), "tune", task.arguments, means=means_again(task.means))
     except TRNNError as e:
         st.toast(str(e), icon=":material/error:")
 

@@ -29,7 +29,7 @@ import growth  # first: it also makes the repository's own packages importable
 import large
 import smooth
 
-from tests.training.dask_cluster import Cluster, free_port
+from tests.jobs.dask_cluster import Cluster, free_port
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.data.simulation import simulate

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,8 @@ from trnn_core.errors import TRNNError
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.rolling_origins import backtest
 from trnn_core.evaluation.score_tables import read_tables, write_tables
+from trnn_core.files import npz_bytes
+from trnn_core.runs.backtests import pack, unpack
 
 MODELS = ["persistence", "ewma", "relational_ar"]
 SHORT = Protocol(min_origins=12, horizon=2)
@@ -34,6 +38,45 @@ def series() -> RelationalSeries:
 def result(series):
     with ThreadPoolExecutor(1) as here:
         return backtest(series, MODELS, SHORT, executor=here)
+
+
+class Elsewhere(ThreadPoolExecutor):
+    """A place that may change what it was asked to compute."""
+
+    made_on = "cluster lab:8786"
+
+    def __init__(self, change=lambda scores: scores):
+        super().__init__(1)
+        self.change = change
+
+    def submit(self, call, /, *arguments):
+        return super().submit(lambda: self.change(call(*arguments)))
+
+
+def test_results_say_where_they_were_made_parts_of_earlier_backtests_included(series, result, tmp_path):
+    assert result.made_on == ("this machine",)
+    with Elsewhere() as there:
+        parts = backtest(series, ["ewma"], SHORT, executor=there, store=tmp_path)
+    assert parts.made_on == ("cluster lab:8786",)
+    both = backtest(series, ["ewma", "mean"], SHORT, store=tmp_path, each=lambda *_: None)
+    assert both.made_on == ("cluster lab:8786", "this machine")
+    assert unpack(pack(both)).made_on == both.made_on
+    with np.load(io.BytesIO(pack(both)), allow_pickle=False) as stored:
+        older = npz_bytes(**{name: stored[name] for name in stored.files if "made_on" not in name})
+    assert unpack(older).made_on == (), "one that was stored before this was noted still opens"
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({"table": np.zeros((1, 2))}, "must be numbers of shape"),
+        ({"pit_n": np.full((2, 4), "x")}, "must be numbers of shape"),
+        ({"origins": np.arange(12)}, "other periods than were asked for"),
+    ],
+)
+def test_scores_that_do_not_answer_the_question_are_refused(change, said, series):
+    with Elsewhere(lambda scores: replace(scores, **change)) as there, pytest.raises(TRNNError, match=said):
+        backtest(series, ["ewma"], SHORT, executor=there)
 
 
 def test_the_protocol_is_told_in_words_with_the_origins_really_scored(series):

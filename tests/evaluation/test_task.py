@@ -11,8 +11,8 @@ import pandas as pd
 import psutil
 import pytest
 
+from tests.jobs.dask_cluster import Cluster
 from tests.trained_store import make_home
-from tests.training.dask_cluster import Cluster
 from tests.training.end_tasks import end_tasks
 from tests.training.test_jobs import until
 from trnn_core.errors import TRNNError
@@ -106,7 +106,9 @@ def test_a_stopped_backtest_goes_on_where_it_was(store):
 
 
 @pytest.mark.slow
-def test_two_processes_and_a_cluster_that_loses_a_worker_give_the_bits_of_one(store, tmp_path):
+def test_two_processes_and_a_cluster_that_loses_a_worker_give_the_bits_of_one(store, tmp_path, monkeypatch):
+    cluster = Cluster(tmp_path, 2)
+    monkeypatch.setenv("TRNN_CLUSTER", cluster.address)
     models, protocol = ("ewma", "network"), Protocol(min_origins=12, refit_every=2)
     recipe = BacktestRequest.of_run(store.get("first"), ["network"]).recipe
     options = {name: {"recipe": recipe} if name == "network" else {} for name in models}
@@ -133,12 +135,16 @@ def test_two_processes_and_a_cluster_that_loses_a_worker_give_the_bits_of_one(st
         return task
 
     alone = done_with(workers=2)
-    with Cluster(tmp_path, 2) as cluster:
-        assert done_with(cluster.kill_worker, cluster=cluster.address).task_id == alone.task_id
+    assert read_stored(alone.read).made_on == ("this machine",)
+    with cluster:
+        there = done_with(cluster.kill_worker, cluster=True)
+    assert there.task_id == alone.task_id
+    assert read_stored(there.read).made_on == (f"cluster 127.0.0.1:{cluster.port}",)
 
 
 @pytest.mark.slow
-def test_a_backtest_on_two_processes_stops_when_asked_and_tells_of_a_cluster_that_is_not_there(store):
+def test_a_backtest_on_two_processes_stops_when_asked_and_tells_of_a_cluster_that_is_not_there(store, monkeypatch):
+    monkeypatch.setenv("TRNN_CLUSTER", "tcp://127.0.0.1:9")
     task = begin(store, "network", "mltr", protocol=Protocol(min_origins=40, refit_every=1), workers=2)
     until(lambda: "scored" in task.status().message, "progress must be seen")
     share = task.status().done
@@ -149,7 +155,7 @@ def test_a_backtest_on_two_processes_stops_when_asked_and_tells_of_a_cluster_tha
         lambda: not [p for p in process.children(recursive=True) if "spawn_main" in " ".join(p.cmdline())],
         "no process is left at work",
     )
-    lost = begin(store, "seasonal", protocol=Protocol(min_origins=11), cluster="tcp://127.0.0.1:9")
+    lost = begin(store, "seasonal", protocol=Protocol(min_origins=11), cluster=True)
     assert ended(lost).state == "failed" and "does not answer" in lost.status().message
 
 

@@ -12,6 +12,7 @@ from trnn_core.runs.store import RunStore
 from trnn_core.runs.tasks import list_tasks
 from trnn_core.verbs.backtest_request import KIND, BacktestRequest
 from trnn_core.verbs.backtest_task import attach
+from ui.executor_choice import means_again
 
 EVALUATE = "pages/4_Evaluate.py"
 PARTS = ("Leaderboard", "Over time", "Where", "Calibration", "Misses")
@@ -61,22 +62,31 @@ def test_a_run_that_was_never_tested_offers_to_in_one_click(full, open_page, mon
     assert "The last backtest was stopped" in words(app) and any(b.label == "Go on" for b in app.button)
 
 
-def test_processes_and_a_cluster_are_chosen_on_the_page_and_a_wrong_address_is_told(
-    full, open_page, monkeypatch
-) -> None:
+def test_processes_are_chosen_on_the_page_and_of_a_cluster_only_whether(full, open_page, monkeypatch) -> None:
     monkeypatch.setattr("trnn_core.runs.tasks._ensure_process", lambda task: None)
     monkeypatch.setenv("TRNN_CLUSTER", "tcp://lab:8786")
     app = open_page(EVALUATE, run="first")
-    assert app.text_input(key="new_cluster").value == "tcp://lab:8786"
-    app.text_input(key="new_cluster").set_value("lab").run()
-    app.button(key="start_new").click().run()
-    assert "must look like tcp://" in app.error[0].value and list_tasks(RunStore(full / "runs"), KIND) == []
-    app.text_input(key="new_cluster").set_value("").run()
+    where = app.radio(key="new_cluster")
+    assert where.options == ["This machine", "The lab's cluster"] and where.value is True
+    assert "lab:8786" not in words(app) and not [t for t in app.text_input if "luster" in t.label]
     app.number_input(key="new_workers").set_value(3).run()
     app.button(key="start_new").click().run()
     is_sound(app)
     (task,) = list_tasks(RunStore(full / "runs"), KIND)
-    assert task.means == {"workers": 3, "cluster": ""}
+    assert task.means == {"workers": 3, "cluster": True}
+    assert "lab:8786" not in (task.folder / "task.json").read_text()
+    monkeypatch.delenv("TRNN_CLUSTER")
+    app = open_page(EVALUATE, run="first")
+    is_sound(app)
+    assert not [r for r in app.radio if r.key == "new_cluster"], "nothing to choose where the operator has set none"
+
+
+def test_stopped_work_goes_on_without_the_address_that_an_older_page_stored(monkeypatch) -> None:
+    monkeypatch.delenv("TRNN_CLUSTER", raising=False)
+    assert means_again({"workers": 3, "cluster": "tcp://planted:1"}) == {"workers": 3, "cluster": False}
+    monkeypatch.setenv("TRNN_CLUSTER", "lab:8786")
+    assert means_again({"workers": 3, "cluster": "tcp://planted:1"}) == {"workers": 3, "cluster": True}
+    assert means_again({"workers": 3, "cluster": ""}) == {"workers": 3, "cluster": False}
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -90,6 +100,7 @@ def test_a_backtest_from_every_side(part, tested, open_page) -> None:
     assert len(charts) == {"Leaderboard": 2, "Over time": 1, "Where": 3, "Calibration": 2, "Misses": 0}[part]
     controls = [*app.selectbox, *app.multiselect, *app.number_input, *app.toggle, *app.button, *app.button_group]
     assert [c.label for c in controls if not c.help] == []
+    assert "Computed on this machine." in said
     if part == "Leaderboard":
         board = app.dataframe[0].value
         assert (

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.dask_cluster import free_port
+from tests.jobs.dask_cluster import free_port
 
 
 def programs() -> Path:

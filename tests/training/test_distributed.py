@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.training.dask_cluster import ROOT, free_port
+from tests.jobs.dask_cluster import ROOT, free_port
 from tests.training.small import SMALL
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import RelationalSeries

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.dask_cluster import ROOT
+from tests.jobs.dask_cluster import ROOT
 from tests.training.small import TINY
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError

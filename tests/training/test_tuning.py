@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.training.dask_cluster import ROOT, Cluster
+from tests.jobs.dask_cluster import ROOT, Cluster
 from tests.training.small import SMALL
 from trnn_core.cli import main
 from trnn_core.data.readers.npz import write_npz

@@ -15,7 +15,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-from tests.training.dask_cluster import ROOT
+from tests.jobs.dask_cluster import ROOT
 from tests.training.postgres import server
 from tests.training.test_tuning import CONFIG, outcome
 from trnn_core.data.readers.npz import write_npz

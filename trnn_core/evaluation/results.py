@@ -59,6 +59,11 @@ class BacktestResult:
             series.source.licence,
         )
 
+    @property
+    def made_on(self) -> tuple[str, ...]:
+        """The machines or clusters that computed the scores, parts of earlier backtests included."""
+        return tuple(sorted({str(place) for scores in self.scores.values() for place in scores.made_on}))
+
     def label(self, model: str) -> str:
         """The model as people call it; files and commands keep its name."""
         return label(model, self.period)
@@ -195,6 +200,7 @@ def join(blocks: Sequence[BlockScores]) -> BlockScores:
         np.sum([b.pit_n for b in blocks], axis=0),
         np.concatenate([b.misses for b in blocks]),
         blocks[0].names,
+        np.unique(np.concatenate([b.made_on for b in blocks])),
     )
 
 

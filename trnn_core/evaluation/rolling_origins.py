@@ -13,10 +13,13 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, wait
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
@@ -24,8 +27,8 @@ from trnn_core.evaluation.forecasters import RUN_NETWORK, names
 from trnn_core.evaluation.metrics import FIRST_SCORES, score_names
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult, join
-from trnn_core.evaluation.scoring import Block, BlockScores, run_block
-from trnn_core.jobs.executors import open_executor
+from trnn_core.evaluation.scoring import Block, BlockScores, check_scores, run_block
+from trnn_core.jobs.executors import HERE, open_executor
 
 Progress = Callable[[int, int, str], None]
 Each = Callable[[Block, int], None]
@@ -101,7 +104,7 @@ def _here(
     series: RelationalSeries, tasks: list[Block], todo: list[int], each: Each
 ) -> Iterator[tuple[int, BlockScores]]:
     for i in todo:
-        yield i, run_block(series, tasks[i], partial(each, tasks[i]))
+        yield i, replace(run_block(series, tasks[i], partial(each, tasks[i])), made_on=np.array([HERE]))
 
 
 def _run(
@@ -116,22 +119,26 @@ def _run(
     """Finished tasks as they come. Late fits see the most periods and go first: no long one is left over at the end."""
     todo = sorted(todo, key=lambda i: tasks[i].origins[0], reverse=True)
     if executor is not None:
-        yield from _collect({executor.submit(run_block, series, tasks[i]): i for i in todo}, idle)
+        yield from _collect(series, tasks, todo, executor, idle)
     elif todo:
         n_workers = max(1, min(workers or os.cpu_count() or 1, len(todo)))
         with open_executor(cluster, workers=n_workers) as own:
-            yield from _collect({own.submit(run_block, series, tasks[i]): i for i in todo}, idle)
+            yield from _collect(series, tasks, todo, own, idle)
 
 
 def _collect(
-    futures: dict[Future[BlockScores], int], idle: Callable[[], None] | None
+    series: RelationalSeries, tasks: list[Block], todo: list[int], executor: Executor, idle: Callable[[], None] | None
 ) -> Iterator[tuple[int, BlockScores]]:
-    todo = set(futures)
+    futures = {executor.submit(run_block, series, tasks[i]): i for i in todo}
+    made_on = np.array([getattr(executor, "made_on", HERE)])
+    waiting = set(futures)
     try:
-        while todo:
-            finished, todo = wait(todo, POLL_SECONDS if idle else None, FIRST_COMPLETED)
+        while waiting:
+            finished, waiting = wait(waiting, POLL_SECONDS if idle else None, FIRST_COMPLETED)
             for future in finished:
-                yield futures[future], future.result()
+                scores = future.result()
+                check_scores(scores, series, tasks[futures[future]])
+                yield futures[future], replace(scores, made_on=made_on)
             if idle:
                 idle()
     finally:

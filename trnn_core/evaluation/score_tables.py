@@ -96,6 +96,7 @@ def summary(result: BacktestResult, files: list[str]) -> dict[str, Any]:
         "fingerprint": result.fingerprint,
         "protocol": asdict(result.protocol),
         "protocol_in_words": result.words,
+        "made_on": list(result.made_on),
         "n_origins": len(result.dates),
         "models": {name: describe(name) for name in result.scores},
         "leaderboard": boards,

@@ -64,6 +64,7 @@ class BlockScores:
     pit_n      (H, G)
     misses     (R, MISS_COLUMNS) float32: the largest misses; positions of origin and labels, the figures as forecast
                and as observed, and the squared error on the working scale
+    made_on    the machines or clusters that computed it, in words of whoever asked them; none where nobody noted it
     """
 
     origins: np.ndarray
@@ -74,6 +75,7 @@ class BlockScores:
     pit_n: np.ndarray
     misses: np.ndarray
     names: np.ndarray = field(default_factory=lambda: np.array(FIRST_SCORES))  # of the scores; those of entries first
+    made_on: np.ndarray = field(default_factory=lambda: np.array([], dtype=np.str_))
 
     def by_origin(self, score: str) -> np.ndarray:
         """(O, H, K + 1)."""
@@ -90,7 +92,9 @@ class BlockScores:
     def of(cls, stored: Mapping[str, np.ndarray], start: str = "") -> BlockScores:
         """From arrays as they were stored, their names perhaps with a prefix."""
         named = {f.name: f"{start}{f.name}" for f in fields(cls)}
-        return cls(**{name: stored[key] for name, key in named.items() if name != "names" or key in stored})
+        return cls(
+            **{name: stored[key] for name, key in named.items() if name not in ("names", "made_on") or key in stored}
+        )
 
     def save(self, path: Path) -> None:
         buffer = io.BytesIO()
@@ -109,6 +113,31 @@ class BlockScores:
                 f"A stored part of the backtest must be an NPZ of scores. {path.name} is not ({e}); delete it to score"
                 " it again."
             ) from e
+
+
+def check_scores(scores: BlockScores, series: RelationalSeries, block: Block) -> None:
+    """What was computed elsewhere must be numbers for these origins, labels and steps."""
+    (_, n, m, k), h, o = series.shape, block.horizon, len(block.origins)
+    shapes = {
+        "origins": (o,),
+        "table": (o, h, k + 1, len(score_names())),
+        "cell_sums": (len(score_names(of_set=False)), h, n, m, k),
+        "cell_n": (h, n, m, k),
+        "pit": (h, len(GROUPS), len(GRID)),
+        "pit_n": (h, len(GROUPS)),
+        "misses": (len(scores.misses), len(MISS_COLUMNS)),
+    }
+    for name, shape in shapes.items():
+        array = getattr(scores, name)
+        if array.shape != shape or array.dtype.kind not in "fiu":
+            raise TRNNError(
+                f"The {name} of {block.model} must be numbers of shape {shape}. Got {array.dtype} of shape "
+                f"{array.shape} instead."
+            )
+    if tuple(scores.names.tolist()) != score_names():
+        raise TRNNError(f"The scores of {block.model} must be {', '.join(score_names())}. Got others instead.")
+    if tuple(scores.origins) != block.origins:
+        raise TRNNError(f"The scores of {block.model} are of other periods than were asked for.")
 
 
 def run_block(series: RelationalSeries, block: Block, tell: Tell | None = None) -> BlockScores:

@@ -1,6 +1,7 @@
 """Predictive distributions per entry: negative binomial for counts, normal for values, Bernoulli for any event or none.
 
-Arrays are of any common shape S. Each kind says on which `scale` its levels are and takes values there (`to_level`); `below` is P(Y < y), beside `cdf`, P(Y <= y).
+Arrays are of any common shape S. Each kind says on which `scale` its levels are and takes values there (`to_level`);
+`below` is P(Y < y), beside `cdf`, P(Y <= y).
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import Any
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.jobs.executors import HERE
 from trnn_core.runs.run import Run
 from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
@@ -60,7 +61,7 @@ def train_seeds(
     futures = {executor.submit(train_in_store, str(store.root.resolve()), run.run_id): i for i, run in enumerate(runs)}
     done: dict[int, dict[str, Any]] = {}
     for future in as_completed(futures):
-        done[futures[future]] = future.result()
+        done[futures[future]] = {**future.result(), "made_on": getattr(executor, "made_on", HERE)}
         told(len(done), done[futures[future]])
     return [done[i] for i in range(len(runs))]
 

@@ -82,6 +82,7 @@ def write_study(
     importance, words = _importance(study, len(whole))
     found = {
         "name": folder.name,
+        "made_on": study.user_attrs.get("made_on", []),
         "state": state,
         "updated": datetime.now().astimezone().isoformat(timespec="seconds"),
         "data": describe_series(series),

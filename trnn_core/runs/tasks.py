@@ -178,8 +178,8 @@ def start_task(
     A stopped, failed or interrupted one is queued again in its old folder, so that it may go on where it was.
     arguments  plain JSON values, and all that determines the result (the checksum of a run's weights, if it matters)
     fresh      do it again from the start even if it is done
-    means      what it is done with and does not change the result (workers, a cluster's address): no part of the
-               task's id
+    means      what it is done with and does not change the result (workers, whether on the operator's cluster): no
+               part of the task's id
     """
     if not isinstance(kind, str) or not _KIND.fullmatch(kind):
         raise TRNNError(f"A task's kind must be a short word in small letters. Got {kind!r:.80} instead.")

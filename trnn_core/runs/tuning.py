@@ -24,6 +24,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.files import lock, read_sealed, remove_folder, write_sealed
+from trnn_core.jobs.executors import HERE
 from trnn_core.runs.optuna_storage import open_study, write_study
 from trnn_core.runs.run import parse_history
 from trnn_core.training import checkpoints
@@ -80,6 +81,8 @@ class _Search:
         self.epochs = config.recipe.train.epochs
         self.owner = f"{socket.gethostname()}:{folder.resolve()}"  # whose trials these are, where many search together
         self.seconds: dict[int, float] = {}
+        places = {*study.user_attrs.get("made_on", []), getattr(executor, "made_on", HERE)}
+        study.set_user_attr("made_on", sorted(places))  # a search may go on elsewhere
         self.losses: dict[int, dict[int, float]] = {}  # of the trials at work, by epoch
         self.progress: Progress = lambda done, message: None
         self.stopping: Callable[[], bool] = lambda: False

@@ -21,7 +21,7 @@ from trnn_core.evaluation.results import BacktestResult
 from trnn_core.evaluation.rolling_origins import backtest, part_name, parts_of
 from trnn_core.evaluation.scoring import Block, BlockScores
 from trnn_core.files import with_no_error
-from trnn_core.jobs.executors import cluster_address, open_executor
+from trnn_core.jobs.executors import open_executor, operators_address
 from trnn_core.runs import layout
 from trnn_core.runs.backtests import result_files
 from trnn_core.runs.recorder import add_results
@@ -121,12 +121,12 @@ def run(context: TaskContext) -> None:
 @contextmanager
 def place_of(context: TaskContext) -> Iterator[Executor | None]:
     """The cluster or the processes that were asked for; None for this process, which can tell of every origin."""
-    workers, cluster = int(context.means.get("workers", 1)), cluster_address(context.means.get("cluster", ""))
-    if cluster is None and workers < 2:
+    workers, cluster = int(context.means.get("workers", 1)), operators_address(bool(context.means.get("cluster")))
+    if not cluster and workers < 2:
         yield None
         return
     context.progress(0.0, "Starting the workers.")
-    with open_executor(cluster or "", workers=workers) as executor:
+    with open_executor(cluster, workers=workers) as executor:
         yield executor
 
 

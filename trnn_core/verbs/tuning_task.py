@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trnn_core.data.readers.npz import read_npz
-from trnn_core.jobs.executors import open_executor
+from trnn_core.jobs.executors import open_executor, operators_address
 from trnn_core.runs.study import study_folder
 from trnn_core.runs.task_process import TaskContext
 from trnn_core.runs.tuning import tune
@@ -17,7 +17,8 @@ def run(context: TaskContext) -> None:
     config = TuneConfig(recipe=Recipe(**settings.pop("recipe")), **settings)
     series = read_npz(context.store.series_path(asked["fingerprint"]))
     context.progress(0.0, "Starting the workers.")
-    with open_executor(context.means.get("cluster"), workers=context.means.get("workers")) as executor:
+    address = operators_address(bool(context.means.get("cluster")))
+    with open_executor(address, workers=context.means.get("workers")) as executor:
         tune(
             series,
             config,

@@ -12,10 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.training.dask_cluster import ROOT, Cluster
-from tests.training.executor_tasks import die, die_once, refuse, tally, threads
+from tests.jobs.dask_cluster import ROOT, Cluster
+from tests.jobs.executor_tasks import die, die_once, refuse, tally, threads
 from trnn_core.errors import TRNNError
-from trnn_core.jobs.executors import cluster_address, open_executor
+from trnn_core.jobs.executors import cluster_address, open_executor, operators_address
 
 
 def expected(folder: Path, numbers: range) -> list[tuple[int, float]]:
@@ -55,7 +55,7 @@ def test_an_error_of_a_task_is_its_own_and_threads_are_one(tmp_path: Path, monke
 def test_processes_end_with_a_killed_parent(tmp_path: Path) -> None:
     code = (
         "import sys, time\nfrom trnn_core.jobs.executors import open_executor\n"
-        "from tests.training.executor_tasks import tally\n"
+        "from tests.jobs.executor_tasks import tally\n"
         "if __name__ == '__main__':\n"
         f"    with open_executor(workers=1) as executor:\n        executor.submit(tally, {str(tmp_path)!r}, 0).result()\n"
         "        print('ready', flush=True)\n        time.sleep(60)\n"
@@ -86,6 +86,18 @@ def test_the_address_comes_from_the_argument_then_from_the_environment(monkeypat
     assert cluster_address("") is None, "an emptied field means this machine"
 
 
+def test_work_of_a_page_is_done_on_the_operators_cluster_or_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRNN_CLUSTER", "lab:8786")
+    assert operators_address(True) == "tcp://lab:8786"
+    assert operators_address(bool("tcp://planted:1")) == "tcp://lab:8786", (
+        "an address that an older page stored is no more"
+    )
+    assert operators_address(False) == ""
+    monkeypatch.delenv("TRNN_CLUSTER")
+    with pytest.raises(TRNNError, match="TRNN_CLUSTER names none"):
+        operators_address(True)
+
+
 def test_on_a_cluster_a_worker_killed_in_mid_sweep_and_a_restarted_scheduler_lose_nothing(tmp_path: Path) -> None:
     with Cluster(tmp_path / "cluster", 2) as cluster:
         done: list[tuple[int, float]] = []
@@ -103,6 +115,6 @@ def test_on_a_cluster_a_worker_killed_in_mid_sweep_and_a_restarted_scheduler_los
 
 
 def test_a_cluster_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trnn_core.jobs.dask_engine.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("trnn_core.jobs.cluster.CONNECT_SECONDS", 0.5)
     with pytest.raises(TRNNError, match="does not answer"), open_executor("tcp://127.0.0.1:9"):
         pass

@@ -42,3 +42,11 @@ def threads() -> tuple[str | None, int]:
     import torch
 
     return os.environ.get("OMP_NUM_THREADS"), torch.get_num_threads()
+
+
+def wrong_kind() -> int:
+    return "no number"  # type: ignore[return-value]
+
+
+def own_class(folder: Path) -> str:
+    return str(folder)

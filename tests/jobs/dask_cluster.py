@@ -23,8 +23,10 @@ def free_port() -> int:
 class Cluster:
     """`with Cluster(folder, 2) as cluster: ... cluster.address`"""
 
-    def __init__(self, folder: Path, n_workers: int) -> None:
+    def __init__(self, folder: Path, n_workers: int, preload: str = "", **environment: str) -> None:
+        """preload    a module that scheduler and workers load instead of what docs/server/dask.yaml says"""
         self.folder, self.n_workers, self.port = folder, n_workers, free_port()
+        self.preload, self.environment = ["--preload", preload] if preload else [], environment
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.scheduler: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []
@@ -94,10 +96,11 @@ class Cluster:
             "OPENBLAS_NUM_THREADS": "1",
             "MKL_NUM_THREADS": "1",
             "PYTHONPATH": str(ROOT),
-            "DASK_CONFIG": str(ROOT / "docs" / "server" / "dask.yaml"),
+            "DASK_CONFIG": "" if self.preload else str(ROOT / "docs" / "server" / "dask.yaml"),
+            **self.environment,
         }
         return subprocess.Popen(
-            [sys.executable, "-m", "dask", *arguments],
+            [sys.executable, "-m", "dask", *arguments, *self.preload],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.DEVNULL,
