@@ -10,7 +10,7 @@ import streamlit as st
 from trnn_core.jobs.executors import VARIABLE, cluster_address
 
 
-def usual_means() -> dict[str, Any]:
+def usual_resources() -> dict[str, Any]:
     """What one click starts with: the cluster of the environment, else the processors but one."""
     return {"workers": max(1, min(4, (os.cpu_count() or 2) - 1)), "cluster": os.environ.get(VARIABLE, "")}
 
@@ -21,7 +21,7 @@ def pick_workers(prefix: str) -> int:
             "At once",
             1,
             256,
-            usual_means()["workers"],
+            usual_resources()["workers"],
             key=f"{prefix}_workers",
             help="Processes of this machine. More than there are free processors is not faster.",
         )
@@ -31,14 +31,14 @@ def pick_workers(prefix: str) -> int:
 def pick_cluster(prefix: str) -> str:
     return st.text_input(
         "Cluster",
-        usual_means()["cluster"],
+        usual_resources()["cluster"],
         key=f"{prefix}_cluster",
         placeholder="tcp://10.0.0.1:8786",
         help="Address of a Dask scheduler whose workers do the work. Empty: this machine.",
     ).strip()
 
 
-def checked(means: dict[str, Any]) -> dict[str, Any]:
-    """A mistake in the address is told here, not by the task."""
-    cluster_address(means["cluster"])
-    return means
+def checked(resources: dict[str, Any]) -> dict[str, Any]:
+    """A mistake in the address is told here, not by the job."""
+    cluster_address(resources["cluster"])
+    return resources

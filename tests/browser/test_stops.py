@@ -12,8 +12,8 @@ from scripts.serve import Server
 from tests.browser.test_import import own_csv, upload
 from tests.browser.test_stories import settled, until
 from trnn_core.files import write_sealed
+from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.store import RunStore
-from trnn_core.runs.tasks import list_tasks
 
 
 @pytest.mark.slow
@@ -24,7 +24,7 @@ def test_an_import_can_be_stopped_and_begun_again(page: Page, server: Server) ->
     page.get_by_role("button", name="Stop the import").click()
     page.get_by_text("The import was stopped; nothing was kept.").wait_for()
     settled(page)
-    assert list_tasks(RunStore(server.runs), "import")[0].status().state == "stopped"
+    assert list_jobs(RunStore(server.runs), "import")[0].status().state == "stopped"
     assert not (server.data / "far too many rows.npz").exists()
     assert again.is_enabled()
 
@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_made_is_told_on_the_page_and_the_others_still_com
     save = page.get_by_role("button", name="Save Presentation (HTML)")
     save.wait_for()
     settled(page)
-    (made,) = list_tasks(RunStore(server.runs), "export", "first")[0].folder.glob("files/*")
+    (made,) = list_jobs(RunStore(server.runs), "export", "first")[0].folder.glob("files/*")
     made.write_bytes(b"not what it was")
     save.click()
     page.get_by_text("Failed to generate file for download").wait_for()  # at once, under the button

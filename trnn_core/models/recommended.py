@@ -18,6 +18,7 @@ import torch
 from trnn_core.data.series import Period, RelationalSeries
 from trnn_core.models.baselines.base import LevelForecaster
 from trnn_core.models.channels import Channels
+from trnn_core.models.config import DYAD_PERIODS
 from trnn_core.models.distributions import Distribution, NegativeBinomial
 from trnn_core.models.dyad_network import DyadNetwork
 from trnn_core.models.dyad_training import Member, Rows, TrainingPlan, joint_correction, make_members
@@ -50,7 +51,7 @@ class Recommended(LevelForecaster):
     """
 
     name = "recommended"
-    min_periods = 40
+    min_periods = DYAD_PERIODS
 
     def __init__(self, n_members: int = 3, plan: TrainingPlan | None = None, parts: Parts | None = None) -> None:
         super().__init__()

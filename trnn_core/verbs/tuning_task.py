@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.jobs.executors import open_executor
+from trnn_core.jobs.process import JobContext
 from trnn_core.runs.study import study_folder
-from trnn_core.runs.task_process import TaskContext
 from trnn_core.runs.tuning import tune
 from trnn_core.training.config import Recipe
 from trnn_core.training.search import TuneConfig
 
 
-def run(context: TaskContext) -> None:
-    asked = context.arguments
+def run(context: JobContext) -> None:
+    asked = context.request
     settings = dict(asked["config"])
     config = TuneConfig(recipe=Recipe(**settings.pop("recipe")), **settings)
     series = read_npz(context.store.series_path(asked["fingerprint"]))
     context.progress(0.0, "Starting the workers.")
-    with open_executor(context.means.get("cluster"), workers=context.means.get("workers")) as executor:
+    with open_executor(context.resources.get("cluster"), workers=context.resources.get("workers")) as executor:
         tune(
             series,
             config,
