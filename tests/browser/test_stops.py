@@ -6,11 +6,11 @@ import re
 import shutil
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import BrowserContext, Page
 
 from scripts.serve import Server
 from tests.browser.test_import import own_csv, upload
-from tests.browser.test_stories import settled, until
+from tests.browser.test_stories import settled, start_training, until
 from trnn_core.files import write_sealed
 from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.store import RunStore
@@ -43,6 +43,26 @@ def test_a_recommended_training_can_be_paused_resumed_and_cancelled(page: Page, 
     until(lambda: run.status().state == "cancelled")
     page.get_by_role("button", name="Resume").wait_for()
     assert run.forecast() is None and run.verify() == []
+
+
+def test_after_resume_every_tab_sees_the_run_go_on(page: Page, context: BrowserContext, server: Server) -> None:
+    run = start_training(page, server, 5000, "Resumed run")
+    page.get_by_role("button", name="Pause").click()
+    until(lambda: run.status().state == "paused")
+    other = context.new_page()  # opened while it rests
+    other.goto(f"{server.url}/Train?run={run.run_id}")
+    other.get_by_role("heading", name="Resumed run: paused").wait_for()
+    before = run.status().epoch
+    page.get_by_role("button", name="Resume").click()
+    until(lambda: run.status().state == "running" and run.status().epoch > before + 3)
+    for tab in (page, other):
+        tab.get_by_role("heading", name="Resumed run: training").wait_for(timeout=20_000)
+        epochs = lambda tab=tab: int(tab.get_by_text(re.compile("Epoch .* of 5000")).inner_text().split()[1])  # noqa: E731
+        seen = epochs()
+        until(lambda epochs=epochs, seen=seen: epochs() > max(seen, before), 20)
+    page.get_by_role("button", name="Cancel").click()
+    until(lambda: run.status().state == "cancelled")
+    other.get_by_role("heading", name="Resumed run: cancelled").wait_for(timeout=20_000)
 
 
 def test_a_failure_inside_a_page_is_a_sentence_with_a_reference_that_is_in_the_log(page: Page, server: Server) -> None:

@@ -133,7 +133,9 @@ class Job:
             return replace(found, message=queue.why_waiting(self.root, self.job_id))
         if found.state != "running":
             return found
-        if self.watcher.judge(self.folder / HEARTBEAT) == "dead" and not self._said_more():
+        if self.watcher.judge(self.folder / HEARTBEAT) == "dead":
+            if self._said_more():
+                return self.status()
             words = f"The process ended before the work was done; {self.way_on(found)}"
             return replace(found, state="interrupted", eta_seconds=None, message=words)
         return self.with_progress(found, (read_beat(self.folder / HEARTBEAT) or {}).get("progress") or {})
