@@ -7,7 +7,6 @@ folder holds its lock.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -19,6 +18,7 @@ from typing import Any, Literal, Self
 from trnn_core.errors import TRNNError
 from trnn_core.files import (
     Busy,
+    is_locked,
     lock,
     read_bytes,
     read_sealed,
@@ -27,7 +27,7 @@ from trnn_core.files import (
 )
 from trnn_core.jobs import queue
 from trnn_core.jobs.folder import ASKED, HEARTBEAT, LOCK, REQUEST, RESULTS, STATUS
-from trnn_core.jobs.processes import Watcher, pulse, read_beat
+from trnn_core.jobs.processes import Watcher, read_beat
 
 State = Literal[
     "queued",
@@ -170,7 +170,8 @@ class Job:
             try:
                 with lock(self.folder / LOCK, "it is just starting"):
                     if (now := self.status()).state == "queued":
-                        self.write_status(replace(now, state=OUTCOME_OF[action], message=self.left_queue(action)))
+                        words = f"{OUTCOME_OF[action].capitalize()} while it was waiting."
+                        self.write_status(replace(now, state=OUTCOME_OF[action], message=words))
                         queue.drop_tickets(self.root, self.job_id)
             except Busy:
                 pass  # it has started: the request is for its process
@@ -181,23 +182,20 @@ class Job:
     def stop(self) -> JobStatus:
         return self.ask("stop")
 
-    def left_queue(self, action: Request) -> str:
-        return f"{OUTCOME_OF[action].capitalize()} while it was waiting."
-
     @property
     def is_asked_to_end(self) -> bool:
         return (self.folder / REQUEST).exists()
 
     def wait(self, seconds: float = 60.0) -> JobStatus:
-        """Wait until it is neither queued nor running, and its process has let it go."""
+        """Wait until it is neither queued nor running, and its process has left it."""
         deadline = time.monotonic() + seconds
-        while ((status := self.status()).is_live or self._has_process()) and time.monotonic() < deadline:
+        while ((status := self.status()).is_live or self.is_leaving()) and time.monotonic() < deadline:
             time.sleep(0.1)
         return status
 
-    def _has_process(self) -> bool:
-        process = (read_beat(self.folder / HEARTBEAT) or {}).get("process")
-        return process is not None and process["pid"] != os.getpid() and pulse(process) == "alive"
+    def is_leaving(self) -> bool:
+        """Whether the process of a job that has ended is still there for it."""
+        return is_locked(self.folder / LOCK)
 
     def files(self) -> list[str]:
         """Names of its results so far."""

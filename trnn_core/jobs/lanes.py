@@ -6,7 +6,7 @@ Jobs of a lane share a process, which stays warm for the next one. A training ha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -52,18 +52,6 @@ def slot_path(root: Path, lane: str, n: int = 0) -> Path:
 def lane_log(root: Path, lane: str) -> Path:
     """What the warm process of a lane prints."""
     return worker_folder(root) / f"{lane}.txt"
-
-
-def refuse(store: Store, job_id: str, words: str) -> None:
-    """A ticket that nobody can do anything about is dropped, and its job, if there is one, says so."""
-    try:
-        job = find_job(store, job_id)
-        with lock(job.folder / LOCK, "at work"):
-            if (status := job.status()).state == "queued":
-                job.write_status(replace(status, state="failed", message=words))
-    except TRNNError:
-        pass
-    queue.drop_tickets(store.root, job_id)
 
 
 def drop_stale_tickets(job: Job) -> None:

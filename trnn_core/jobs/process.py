@@ -10,6 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Collection
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from trnn_core.jobs.context import Context, Stopped
 from trnn_core.jobs.folder import HEARTBEAT, LOCK, REQUEST, RESULTS, STATUS
 from trnn_core.jobs.job import Job, JobStatus, State
 from trnn_core.jobs.processes import Heartbeat, identify, is_memory_error
-from trnn_core.jobs.queue import Store, add_ticket, drop_tickets, waiting
+from trnn_core.jobs.queue import Store, Ticket, add_ticket, drop_tickets, waiting
 from trnn_core.jobs.requests import find_job, sweep
 
 log = logging.getLogger(__name__)
@@ -125,12 +126,14 @@ class JobProcess:
         """Work; leave at once when the slot is taken."""
         try:
             self.slot.parent.mkdir(parents=True, exist_ok=True)
-            with lock(self.slot, "taken"):
-                self._work()
         except OSError as e:
             raise explain_os_error(e, self.slot) from e
-        except Busy:
-            log.info("%s is taken by another process", self.slot.name)
+        with ExitStack() as held:
+            try:
+                held.enter_context(lock(self.slot, "taken"))
+            except Busy:
+                return log.info("%s is taken by another process", self.slot.name)
+            self._work()
 
     def end(self) -> None:
         """Leave; the job at work goes back to the queue."""
@@ -145,17 +148,27 @@ class JobProcess:
             tickets = [t for t in waiting(self.store.root, self.verbs) if self.only in (None, t.job_id)]
             for ticket in tickets:
                 if not self.ending.is_set():
-                    self._note(ticket.job_id)
-                    self.taker(ticket.verb)(self.store, ticket.job_id, self.ending)
-                    sweep(self.store, ticket.verb)
+                    self._take(ticket)
             if self.only is not None:
                 return
             if tickets:
                 self._note(None)
+                for verb in {ticket.verb for ticket in tickets}:
+                    sweep(self.store, verb)
                 busy_at = time.monotonic()
             elif time.monotonic() - busy_at > self.idle or not self.store.root.is_dir():
                 return
             self.ending.wait(POLL_SECONDS)
+
+    def _take(self, ticket: Ticket) -> None:
+        self._note(ticket.job_id)
+        try:
+            self.taker(ticket.verb)(self.store, ticket.job_id, self.ending)
+        except TRNNError:
+            raise
+        except Exception:
+            log.exception("%s failed", ticket.job_id)
+            raise
 
     def _note(self, job_id: str | None) -> None:
         record = {"process": identify().to_json(), "job_id": job_id}

@@ -22,7 +22,7 @@ from trnn_core.files import explain_os_error, is_locked, lock, with_no_error, wr
 from trnn_core.jobs import queue
 from trnn_core.jobs.folder import HEARTBEAT, LOCK, LOG, REQUEST
 from trnn_core.jobs.job import Job
-from trnn_core.jobs.lanes import Verb, Verbs, drop_stale_tickets, lane_log, refuse, repair_queue, slot_path
+from trnn_core.jobs.lanes import Verb, Verbs, drop_stale_tickets, lane_log, repair_queue, slot_path
 from trnn_core.jobs.processes import (
     Heartbeat,
     ask_to_end,
@@ -34,6 +34,7 @@ from trnn_core.jobs.processes import (
     start_detached,
 )
 from trnn_core.jobs.queue import STARTED, TROUBLE, Store, worker_folder
+from trnn_core.jobs.requests import find_job
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ class Child:
     job: Job
     tickets: set[str]  # those it was started for: a newer one means that the job was queued again
     log: Path
+    alone: bool = True  # or the process of a lane, which goes on to other jobs
     begun: bool = False  # has shown a heartbeat of its own
 
 
@@ -153,16 +155,17 @@ class Worker:
             if job_id in mine or (verb is not None and self._free_slot(verb) is None):
                 continue  # a process of that lane is there, and takes the next ticket itself
             try:
-                if verb is None:
-                    raise TRNNError(f"A job must be one of {', '.join(self.verbs)}. Got {name!r:.40} instead.")
-                job = verb.find(self.store, job_id)
+                job = find_job(self.store, job_id) if verb is None else verb.find(self.store, job_id)
                 if job.status().state != "queued":
                     drop_stale_tickets(job)
-                    continue
-                self._start(name, verb, job)
+                elif verb is None:
+                    words = f"a job must be one of {', '.join(self.verbs)}. Got {name!r:.40} instead."
+                    finish(job, words, queue.tickets_of(self.root, job_id))
+                else:
+                    self._start(name, verb, job)
             except TRNNError as e:
                 log.warning("ticket of %s dropped: %s", job_id, e)
-                refuse(self.store, job_id, str(e))
+                queue.drop_tickets(self.root, job_id)
 
     def _start(self, name: str, verb: Verb, job: Job) -> None:
         self._check_room()
@@ -174,7 +177,7 @@ class Worker:
         words = queue.command(self.root, "job", name, "--slot", str(slot.resolve()), *only)
         log.info("job %s starts in %s", job.job_id, slot.name)
         known = queue.tickets_of(self.root, job.job_id)
-        self.children[slot] = Child(start_detached(words, output, job.threads), job, known, output)
+        self.children[slot] = Child(start_detached(words, output, job.threads), job, known, output, verb.alone)
 
     def _check_room(self) -> None:
         """A job that can save nothing, not even that it failed, would be started again and again."""
@@ -223,30 +226,29 @@ class Worker:
 
     def _end(self, slot: Path, job: Job) -> None:
         """End a job that does not answer, with its process, and say so."""
-        child = self.children.pop(slot, None)
-        process = (read_beat(slot.with_suffix(".json")) or {}).get("process")
-        if pulse(process) != "alive" or process is None:
+        process, status = (read_beat(slot.with_suffix(".json")) or {}).get("process"), job.status()
+        if process is None or pulse(process) != "alive" or not status.is_live:
             return
         log.warning("job %s does not answer; its process is ended", job.job_id)
         words = "It did not answer when it was asked to end, so its process was ended"
-        status = job.status()
         job.write_status(replace(status, state=job.forced, message=f"{words}; {job.way_on(status)}"))
-        kill_with_children(process["pid"])
-        if child is not None:
-            child.process.wait()
+        self._kill(slot, process["pid"])
         with_no_error((job.folder / REQUEST).unlink)
         finish(job, words, forced=True)  # once more, should it have had a last word
 
     def _end_stuck(self) -> None:
         """A job that computes and computes without beginning never will."""
         for slot, child in list(self.children.items()):
-            child.begun = child.begun or _has_begun(child)
+            child.begun = child.begun or _has_begun(child, slot)
             if not child.begun and _cpu_seconds(child) > START_SECONDS:
-                kill_with_children(child.process.pid)
-                child.process.wait()
-                del self.children[slot]
+                self._kill(slot, child.process.pid)
                 words = "it computed for half a minute without beginning, as libraries do when memory ran out."
                 finish(child.job, words, child.tickets)
+
+    def _kill(self, slot: Path, pid: int) -> None:
+        kill_with_children(pid)
+        if slot in self.children:
+            self.children.pop(slot).process.wait()
 
     def _requeue(self) -> None:
         """The worker ends: its jobs go back to the queue, and none of its processes is left behind."""
@@ -256,15 +258,14 @@ class Worker:
         while self.children and time.monotonic() < deadline:
             self._reap()
             time.sleep(0.1)
-        for child in self.children.values():
-            kill_with_children(child.process.pid)
-            child.process.wait()
-        self._reap()
+        for slot, child in list(self.children.items()):
+            self._kill(slot, child.process.pid)
 
 
-def _has_begun(child: Child) -> bool:
-    beat = read_beat(child.job.folder / HEARTBEAT)
-    return beat is not None and beat["process"]["pid"] == child.process.pid
+def _has_begun(child: Child, slot: Path) -> bool:
+    """By the heartbeat of its run; a lane's process, which may have begun with another job, by its note."""
+    found = read_beat(child.job.folder / HEARTBEAT if child.alone else slot.with_suffix(".json"))
+    return found is not None and found["process"]["pid"] == child.process.pid
 
 
 def _cpu_seconds(child: Child) -> float:

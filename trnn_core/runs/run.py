@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,8 +21,8 @@ import numpy as np
 from trnn_core.errors import TRNNError
 from trnn_core.files import lock, read_bytes, read_sealed, sha256, with_no_error
 from trnn_core.jobs import queue
-from trnn_core.jobs.job import OUTCOME_OF, Job, JobStatus, Request, State
-from trnn_core.jobs.processes import Watcher
+from trnn_core.jobs.job import Job, JobStatus, Request, State
+from trnn_core.jobs.processes import Watcher, pulse, read_beat
 from trnn_core.runs import layout
 from trnn_core.runs.checkup import Checkup, find_damage
 from trnn_core.training import checkpoints
@@ -152,10 +153,9 @@ class Run(Job):
             super().ask(action)
         return self.status()
 
-    def left_queue(self, action: Request) -> str:
-        epoch = self.status().epoch
-        kept = f"epoch {epoch} is saved" if epoch else "there are no weights yet"
-        return f"{OUTCOME_OF[action].capitalize()} while it was queued; {kept}."
+    def is_leaving(self) -> bool:
+        process = (read_beat(self.folder / layout.HEARTBEAT) or {}).get("process")
+        return process is not None and process["pid"] != os.getpid() and pulse(process) == "alive"
 
     def resume(self) -> Run:
         """Queue it again; it goes on exactly from its newest checkpoint."""
