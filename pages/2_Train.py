@@ -8,7 +8,7 @@ import streamlit as st
 
 import ui.everything  # noqa: F401  # first: see there
 from trnn_core.data.series import RelationalSeries
-from trnn_core.runs import jobs
+from trnn_core.jobs import queue
 from trnn_core.runs.run import Run
 from trnn_core.training.config import Recipe
 from ui.demo_run import prepare_demo
@@ -71,9 +71,8 @@ def main() -> None:
 
 def start(recipe: Recipe, series: RelationalSeries, label: str) -> None:
     name = label or f"{recipe.preset or 'own settings'} on {series.source.title}, {datetime.now():%d %b %H:%M}"
-    run = jobs.submit(run_store(), recipe, series, name=name)
-    with st.spinner("Starting ..."):
-        jobs.ensure_worker(run_store())
+    run = run_store().submit(recipe, series, name=name)
+    queue.ensure_worker(run_store())
     st.session_state["run"] = run.run_id
     st.rerun()
 
@@ -104,7 +103,7 @@ def watch(runs: list[Run]) -> None:
         )
         others = pick_others(by_id, chosen)
     live_panel(chosen, others, log=log, smoothing=smoothing)
-    queue(by_id)
+    waiting_runs(by_id)
 
 
 def pick_others(by_id: dict[str, Run], chosen: str) -> list[str]:
@@ -128,9 +127,9 @@ def pick_others(by_id: dict[str, Run], chosen: str) -> list[str]:
     return others
 
 
-def queue(by_id: dict[str, Run]) -> None:
+def waiting_runs(by_id: dict[str, Run]) -> None:
     """Who waits for whom, first come first."""
-    waiting = [i for i in jobs.queued(run_store()) if i in by_id and by_id[i].status().state == "queued"]
+    waiting = [i for i in queue.queued(run_store(), "train") if i in by_id and by_id[i].status().state == "queued"]
     if waiting:
         names = "; ".join(f"{n}. {escape(by_id[i].name)}" for n, i in enumerate(waiting, start=1))
         st.info(f"In the queue: {names}", icon=":material/schedule:")

@@ -7,7 +7,6 @@ flushed too; a kill at any moment leaves either the old file or the new one.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import io
 import json
@@ -21,12 +20,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from filelock import lock_descriptor
 
 from trnn_core.errors import TRNNError
 
 TEMPORARY = ".tmp-"
 SEAL = "seal"
 Made = TypeVar("Made")
+WINDOWS = os.name == "nt"
+
+
+class Busy(TRNNError):
+    """Somebody else holds the lock."""
 
 
 def write_atomic(path: Path, content: bytes, *, durable: bool = True) -> None:
@@ -36,7 +41,7 @@ def write_atomic(path: Path, content: bytes, *, durable: bool = True) -> None:
     temporary = temporary_name(path)
     try:
         _write_new(temporary, content, durable)
-        temporary.rename(path)
+        _replace(temporary, path)
         if durable:
             sync(path.parent)
     except OSError as e:
@@ -52,11 +57,9 @@ def write_folder(path: Path, files: dict[str, bytes], *, durable: bool = True) -
         temporary.mkdir()
         for name, content in files.items():
             _write_new(temporary / name, content, durable=False)
-        for name in (
-            files if durable else ()
-        ):  # all written before the first is flushed: one commit of the journal for all
-            sync(temporary / name)
         if durable:
+            for name in files:  # all written before the first is flushed: one commit of the journal for all
+                sync(temporary / name)
             sync(temporary)
         if path.exists():
             remove_folder(path)  # a folder cannot be renamed over a full one
@@ -81,7 +84,7 @@ def remove_folder(path: Path) -> None:
 def append(path: Path, lines: bytes) -> None:
     """Add whole lines at the end; a reader may see the last torn for an instant and leaves a torn last line out."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
         try:
             _write_all(descriptor, lines)
         finally:
@@ -91,7 +94,7 @@ def append(path: Path, lines: bytes) -> None:
 
 
 def _write_new(path: Path, content: bytes, durable: bool) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
     try:
         _write_all(descriptor, content)
         if durable:
@@ -106,9 +109,22 @@ def _write_all(descriptor: int, content: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
+def _replace(temporary: Path, path: Path) -> None:
+    """Rename over the old file; Windows refuses for as long as a reader has it open, which is an instant."""
+    for _ in range(50 if WINDOWS else 0):
+        try:
+            temporary.replace(path)
+            return
+        except PermissionError:
+            time.sleep(0.01)
+    temporary.replace(path)
+
+
 def sync(path: Path) -> None:
     """Flush a file, or a folder's own entries, so that a rename inside it survives a power cut."""
-    descriptor = os.open(path, os.O_RDONLY)
+    if WINDOWS and path.is_dir():
+        return  # folders cannot be opened there, and need not be
+    descriptor = os.open(path, os.O_RDWR if WINDOWS else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -231,43 +247,39 @@ def with_no_error(action: Any) -> None:
 
 @contextmanager
 def lock(path: Path, busy: str, patience: float = 0.5) -> Iterator[None]:
-    """Hold an exclusive lock on `path` (released by the kernel even after kill -9); `busy` is told when it is taken.
+    """Hold an exclusive lock on `path`, released by the system even after kill -9; raise `Busy` when it is taken.
 
     `patience` outlasts those who only look (`is_locked` holds it for an instant).
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as e:
         raise explain_os_error(e, path) from e
     try:
-        deadline = time.monotonic() + patience
-        while not _try_lock(descriptor):
-            if time.monotonic() > deadline:
-                raise TRNNError(busy)
-            time.sleep(0.01)
+        if not _lock_within(descriptor, patience):
+            raise Busy(busy)
         yield
     finally:
         os.close(descriptor)
 
 
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except BlockingIOError:
-        return False
-
-
 def is_locked(path: Path) -> bool:
-    """Whether some process holds the lock at this instant."""
+    """Whether some process holds the lock now; another that only looks is waited out."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return False
-    except BlockingIOError:
-        return True
+        return not _lock_within(descriptor, 0.002)
     finally:
         os.close(descriptor)
+
+
+def _lock_within(descriptor: int, seconds: float) -> bool:
+    """flock on Unix, LockFileEx on Windows; the file stays where it is, and closing it lets the lock go."""
+    deadline = time.monotonic() + seconds
+    while not lock_descriptor(descriptor, blocking=False):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(min(0.01, seconds / 4))
+    return True

@@ -13,10 +13,11 @@ from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import label
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult
+from trnn_core.jobs.job import Job
+from trnn_core.jobs.requests import list_jobs, start_job
 from trnn_core.models.likelihoods import likelihood_of
 from trnn_core.runs.backtests import WHOLE, read_stored
 from trnn_core.runs.run import Run
-from trnn_core.runs.tasks import Task, list_tasks, start_task
 from trnn_core.verbs.backtest_request import KIND, BacktestRequest, fast_first
 from ui.links import linked
 from ui.pickers import pick_held
@@ -47,20 +48,24 @@ class Subject:
             return BacktestRequest.of_run(self.run, models, protocol)
         return BacktestRequest(self.series.fingerprint, tuple(models), protocol)
 
-    def start(self, models: list[str], protocol: Protocol, means: dict[str, Any]) -> Task:
-        protocol.origins(len(self.series))  # too short a series is told here, not by the task
+    def start(self, models: list[str], protocol: Protocol, resources: dict[str, Any]) -> Job:
+        protocol.origins(len(self.series))  # too short a series is told here, not by the job
         if self.run is None:
             run_store().keep_series(self.series)
-        return start_task(
-            run_store(), KIND, self.request(models, protocol).to_arguments(), run_id=self.run_id, means=means
+        return start_job(
+            run_store(),
+            KIND,
+            self.request(models, protocol).to_arguments(),
+            run_id=self.run_id,
+            resources=resources,
         )
 
-    def tasks(self) -> list[Task]:
+    def jobs(self) -> list[Job]:
         """Backtests of this run, or of these data without a run, newest first."""
-        found = list_tasks(run_store(), KIND, self.run_id)
+        found = list_jobs(run_store(), KIND, self.run_id)
         if self.run is not None:
             return found
-        return [t for t in found if t.run_id is None and t.arguments.get("fingerprint") == self.series.fingerprint]
+        return [j for j in found if j.run_id is None and j.request.get("fingerprint") == self.series.fingerprint]
 
 
 def pick_subject() -> Subject | None:
@@ -94,8 +99,8 @@ def _readable(run: Run) -> bool:
 
 def pick_result(subject: Subject) -> BacktestResult | None:
     """One of the finished backtests, the newest by default; None when there is none."""
-    done = {task.task_id: task for task in subject.tasks() if task.status().state == "done"}
-    offered = {task_id: _name(task, subject.series.period) for task_id, task in done.items()}
+    done = {job.job_id: job for job in subject.jobs() if job.status().state == "done"}
+    offered = {job_id: _name(job, subject.series.period) for job_id, job in done.items()}
     if subject.run is not None and (subject.run.folder / WHOLE).exists() and not done:
         offered[STORED] = "Stored with the run"
     if not offered:
@@ -115,8 +120,8 @@ def pick_result(subject: Subject) -> BacktestResult | None:
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the backtest ...")
-def _finished(task_id: str, created: str, _task: Task) -> BacktestResult:
-    found = read_stored(_task.read)
+def _finished(job_id: str, created: str, _job: Job) -> BacktestResult:
+    found = read_stored(_job.read)
     assert found is not None
     return found
 
@@ -128,10 +133,10 @@ def _stored(folder: str, modified: int, _run: Run) -> BacktestResult:
     return found
 
 
-def _name(task: Task, period: str) -> str:
-    asked = task.arguments
+def _name(job: Job, period: str) -> str:
+    asked = job.request
     protocol = asked["protocol"]
     steps = "" if protocol["horizon"] == 1 else f", up to {protocol['horizon']} ahead"
     refit = f", refitted every {protocol['refit_every']}" if protocol["refit_every"] else ""
     models = f"{len(asked['models'])} models" if len(asked["models"]) > 1 else label(asked["models"][0], period)
-    return f"{models}{steps}{refit} · {datetime.fromisoformat(task.created):%d %b %H:%M}"
+    return f"{models}{steps}{refit} · {datetime.fromisoformat(job.created):%d %b %H:%M}"

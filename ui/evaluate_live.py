@@ -5,59 +5,42 @@ from __future__ import annotations
 import streamlit as st
 
 from trnn_core.evaluation.forecasters import label
-from trnn_core.runs import layout
-from trnn_core.runs.tasks import Task, TaskStatus, find_task
+from trnn_core.jobs.job import Job, JobStatus
+from trnn_core.verbs.backtest_request import BacktestRequest
 from trnn_core.words import percent
 from ui.evaluate import Subject
-from ui.executor_choice import means_again
-from ui.guard import guard, guarded
-from ui.phrases import duration, escape
-from ui.store import run_store
+from ui.executor_choice import resources_again
+from ui.guard import guarded
+from ui.job_panel import job_panel, progress_bar, stop_button
+from ui.phrases import escape
 
-REFRESH_SECONDS = 1.0
+WORDS = {
+    "failed": "The last backtest failed",
+    "stopped": "The last backtest was stopped",
+    "interrupted": "The last backtest was interrupted",
+}
 
 
 def live_backtests(subject: Subject) -> bool:
-    """Panels of those at work, looked at once a second; True when there is one."""
-    live = [task for task in subject.tasks() if task.status().is_live]
-    for task in live:
-        st.fragment(_panel, run_every=REFRESH_SECONDS, key=f"live-{task.task_id}")(task.task_id, subject.series.period)
+    """Panels of those at work; True when there is one."""
+    live = [job for job in subject.jobs() if job.status().is_live]
+
+    def draw(job: Job, status: JobStatus) -> None:
+        if not status.is_live:
+            if status.state == "done":
+                st.session_state["backtest"] = job.job_id
+            return
+        with st.container(border=True):
+            models = ", ".join(label(name, subject.series.period) for name in job.request["models"])
+            st.markdown(f"#### :material/history: Testing {escape(models)}")
+            progress_bar(status)
+            words = "Ends it; parts that are scored are kept, and starting it again goes on from there."
+            stop_button(job, words, key=f"stop-{job.job_id}")
+
+    for job in live:
+        job_panel(job, draw, key=f"live-{job.job_id}")
     _last_words(subject)
     return bool(live)
-
-
-def _panel(task_id: str, period: str) -> None:
-    with guard():
-        task = find_task(run_store(), task_id)
-        status = task.status()
-        if status.is_live:
-            with st.container(border=True):
-                _progress(task, status, period)
-    if not status.is_live:
-        if status.state == "done":
-            st.session_state["backtest"] = task_id
-        st.rerun()
-
-
-def _progress(task: Task, status: TaskStatus, period: str) -> None:
-    models = ", ".join(label(name, period) for name in task.arguments["models"])
-    st.markdown(f"#### :material/history: Testing {escape(models)}")
-    left = f", about {duration(status.eta_seconds)} left" if status.eta_seconds is not None else ""
-    st.progress(status.done, f"{percent(status.done)}{left}. {escape(status.message)}")
-    asked = (task.folder / layout.REQUEST).exists()
-    st.button(
-        "Stopping ..." if asked else "Stop",
-        key=f"stop-{task.task_id}",
-        icon=":material/stop:",
-        disabled=asked,
-        on_click=guarded(_stop),
-        args=(task,),
-        help="Ends it; parts that are scored are kept, and starting it again goes on from there.",
-    )
-
-
-def _stop(task: Task) -> None:
-    task.stop()
 
 
 def _last_words(subject: Subject) -> None:
@@ -65,28 +48,22 @@ def _last_words(subject: Subject) -> None:
     if error := st.session_state.pop("start_error", None):
         st.error(error, icon=":material/error:")
     watched = st.session_state.get("watched")
-    task = next((t for t in subject.tasks()[:1] if watched in (None, t.task_id)), None)
-    if task is None or (status := task.status()).state not in ("failed", "stopped", "interrupted"):
+    job = next((j for j in subject.jobs()[:1] if watched in (None, j.job_id)), None)
+    if job is None or (status := job.status()).state not in WORDS:
         return
-    words = {
-        "failed": "The last backtest failed",
-        "stopped": "The last backtest was stopped",
-        "interrupted": "The last backtest was interrupted",
-    }
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/info: {words[status.state]} at {percent(status.done)}. {escape(status.message)}")
+        st.markdown(f":material/info: {WORDS[status.state]} at {percent(status.done)}. {escape(status.message)}")
         st.button(
             "Go on",
-            key=f"again-{task.task_id}",
+            key=f"again-{job.job_id}",
             icon=":material/play_arrow:",
             on_click=guarded(_again),
-            args=(subject, task),
+            args=(subject, job),
             help="Start it again; what was scored is not scored again.",
         )
 
 
-def _again(subject: Subject, task: Task) -> None:
-    from trnn_core.verbs.backtest_request import BacktestRequest
-
-    request = BacktestRequest.from_arguments(task.arguments)
-    st.session_state["watched"] = subject.start(list(request.models), request.protocol, means_again(task.means)).task_id
+def _again(subject: Subject, job: Job) -> None:
+    request = BacktestRequest.from_arguments(job.request)
+    started = subject.start(list(request.models), request.protocol, resources_again(job.resources))
+    st.session_state["watched"] = started.job_id

@@ -11,7 +11,7 @@ from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, label, names
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.verbs.backtest_request import FAST, USUAL, estimate_seconds, usual_protocol
 from ui.evaluate import Subject
-from ui.executor_choice import pick_cluster, pick_workers, usual_means
+from ui.executor_choice import pick_cluster, pick_workers, usual_resources
 from ui.guard import guarded
 from ui.phrases import duration
 
@@ -41,7 +41,7 @@ def first_backtest(subject: Subject) -> None:
             type="primary",
             icon=":material/play_arrow:",
             on_click=guarded(_start),
-            args=(subject, models, protocol, usual_means()),
+            args=(subject, models, protocol, usual_resources()),
             help=GOES_ON,
         )
         st.caption(f"Takes about {duration(seconds)} on one processor core.")
@@ -145,12 +145,12 @@ def usual_origins(n_periods: int, most: int) -> int:
         return most
 
 
-def _start(subject: Subject, models: list[str], protocol: Protocol, means: dict[str, Any]) -> None:
+def _start(subject: Subject, models: list[str], protocol: Protocol, resources: dict[str, Any]) -> None:
     try:
-        task = subject.start(models, protocol, means)
-        st.session_state["watched"] = task.task_id
-        if task.status().state == "done":
-            st.session_state["backtest"] = task.task_id
+        job = subject.start(models, protocol, resources)
+        st.session_state["watched"] = job.job_id
+        if job.status().state == "done":
+            st.session_state["backtest"] = job.job_id
             st.toast("This backtest was done before; here it is.", icon=":material/check:")
     except TRNNError as e:
         st.session_state["start_error"] = str(e)

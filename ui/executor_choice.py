@@ -10,14 +10,14 @@ import streamlit as st
 from trnn_core.jobs.executors import VARIABLE
 
 
-def usual_means() -> dict[str, Any]:
+def usual_resources() -> dict[str, Any]:
     """What one click starts with: the operator's cluster, else the processors but one."""
     return {"workers": max(1, min(4, (os.cpu_count() or 2) - 1)), "cluster": has_cluster()}
 
 
-def means_again(before: dict[str, Any]) -> dict[str, Any]:
+def resources_again(before: dict[str, Any]) -> dict[str, Any]:
     """What stopped work goes on with: as before, on the cluster only where there still is one."""
-    usual = usual_means()
+    usual = usual_resources()
     workers, cluster = before.get("workers", usual["workers"]), before.get("cluster", usual["cluster"])
     return {"workers": workers, "cluster": bool(cluster) and has_cluster()}
 
@@ -33,7 +33,7 @@ def pick_workers(prefix: str) -> int:
             "At once",
             1,
             256,
-            usual_means()["workers"],
+            usual_resources()["workers"],
             key=f"{prefix}_workers",
             help="Processes of this machine. More than there are free processors is not faster.",
         )

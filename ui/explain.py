@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
@@ -16,10 +15,13 @@ from trnn_core.export.tables import to_csv
 from trnn_core.files import is_locked
 from trnn_core.insight.library import weights_of
 from trnn_core.insight.sentences import NOT_CAUSE
+from trnn_core.jobs.job import Job, JobStatus
+from trnn_core.jobs.lanes import slot_path
+from trnn_core.jobs.requests import start_job
 from trnn_core.runs.run import Run
-from trnn_core.runs.tasks import Task, TaskStatus, find_task, process_folder, start_task
 from ui.downloads import save_button
-from ui.guard import guard, guarded
+from ui.guard import guarded
+from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.pickers import linked
 from ui.store import run_store
 
@@ -28,16 +30,16 @@ REFRESH_SECONDS = 0.5
 PAIR_HELP = "The relation that is looked at goes from the sender to the receiver."
 
 
-def begin(run: Run, question: str, kind: str = "explain", **arguments: Any) -> Task:
+def begin(run: Run, question: str, verb: str = "explain", **arguments: Any) -> Job:
     """Ask, without waiting. The same question about the same weights is answered once."""
     asked = {"question": question, "weights": weights_of(run), **arguments}
-    return start_task(run_store(), kind, asked, run_id=run.run_id)
+    return start_job(run_store(), verb, asked, run_id=run.run_id)
 
 
-def ask(run: Run, question: str, kind: str = "explain", **arguments: Any) -> bytes:
+def ask(run: Run, question: str, verb: str = "explain", **arguments: Any) -> bytes:
     """The answer. One that takes more than a moment is waited for in a panel that leaves the page free, and the page
     ends there until it has come."""
-    asked = f"{run.run_id} {kind} {question} {sorted(arguments.items())}"
+    asked = f"{run.run_id} {verb} {question} {sorted(arguments.items())}"
     if asked in _stopped():
         st.info("This question was stopped.", icon=":material/stop_circle:")
         st.button(
@@ -48,42 +50,38 @@ def ask(run: Run, question: str, kind: str = "explain", **arguments: Any) -> byt
             help="Begins it anew.",
         )
         st.stop()
-    task = begin(run, question, kind, **arguments)
-    if not wait_for(task):
-        st.fragment(_waiting, run_every=REFRESH_SECONDS, key="waiting")(task.task_id, asked)
+    job = begin(run, question, verb, **arguments)
+    if not wait_for(job):
+        _waiting(job, asked)
         st.stop()
-    status = task.status()
+    status = job.status()
     if status.state != "done":
         raise TRNNError(status.message or f"The question was {status.state}; reload the page to ask again.")
-    return task.read("answer.npz")
+    return job.read("answer.npz")
 
 
 def warm_up(run: Run) -> None:
     """See to it that a process with this network loaded is there, so that the first question need not wait for it."""
-    asleep = not is_locked(process_folder(run_store(), "explain") / "lock")
+    asleep = not is_locked(slot_path(run_store().root, "explain"))
     asked = {"question": "warm", "weights": weights_of(run)}
-    start_task(run_store(), "explain", asked, run_id=run.run_id, fresh=asleep)
+    start_job(run_store(), "explain", asked, run_id=run.run_id, fresh=asleep)
 
 
-def wait_for(task: Task) -> bool:
+def wait_for(job: Job) -> bool:
     """Whether it was over within a moment."""
     box, until, told_at = st.empty(), time.monotonic() + MOMENT, time.monotonic()
-    while live := task.status().is_live:
+    while live := job.status().is_live:
         if time.monotonic() > until:
             break
         # Every bar is also a chance for a click elsewhere to end the wait; 25 a second leave a browser no time for
         # the answer.
         if time.monotonic() - told_at > 0.4:
-            bar(box, task.status())
+            with box:
+                progress_bar(job.status())
             told_at = time.monotonic()
         time.sleep(0.04)
     box.empty()
     return not live
-
-
-def bar(place: DeltaGenerator, status: TaskStatus) -> None:
-    words = status.message if status.state == "running" else "Waiting for the network to be loaded"
-    place.progress(min(max(status.done, 0.0), 1.0), f"{words.rstrip('.')} ...")
 
 
 def _stopped() -> set[str]:
@@ -91,32 +89,23 @@ def _stopped() -> set[str]:
     return st.session_state.setdefault("stopped_questions", set())
 
 
-def _waiting(task_id: str, asked: str) -> None:
+def _waiting(job: Job, asked: str) -> None:
     """Looks for the answer while everything above it can be used."""
-    with guard():
-        task = find_task(run_store(), task_id)
-        status = task.status()
-        if status.state == "done" or asked in _stopped():
+
+    def draw(job: Job, status: JobStatus) -> None:
+        if status.is_live and asked not in _stopped():
+            progress_bar(status)
+            words = "Ends it; any other question can be asked meanwhile."
+            stop_button(job, words, key="stop-question", also=lambda: _stopped().add(asked))
+        elif status.state == "done" or asked in _stopped():
             st.rerun()
-        elif status.is_live:
-            bar(st.empty(), status)
-            st.button(
-                "Stop",
-                key="stop-question",
-                icon=":material/stop:",
-                on_click=guarded(_stop),
-                args=(task, asked),
-                help="Ends it; any other question can be asked meanwhile.",
-            )
         else:
             st.error(status.message, icon=":material/error:")
             if st.button("Ask again", key="ask-again", icon=":material/refresh:", help="Begins it anew."):
                 st.rerun()
+            st.stop()  # drawing the page anew would ask again by itself
 
-
-def _stop(task: Task, asked: str) -> None:
-    _stopped().add(asked)
-    task.stop()
+    job_panel(job, draw, key="waiting", seconds=REFRESH_SECONDS)
 
 
 def warn_not_cause() -> None:

@@ -17,11 +17,11 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import PARTS, Influence, InfluenceSet
 from trnn_core.insight.library import stored_influence, weights_of
 from trnn_core.insight.sentences import say_check, say_tie, ties
-from trnn_core.runs import layout
+from trnn_core.jobs.job import Job, JobStatus
+from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.run import ENDED, Run
-from trnn_core.runs.tasks import Task, find_task, list_tasks
 from ui.explain import ask, begin, download_table
-from ui.guard import guard, guarded
+from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.page import look, show
 from ui.phrases import duration, escape
 from ui.store import order, positions, run_store
@@ -48,7 +48,7 @@ def influence_tab(run: Run, series: RelationalSeries) -> None:
         return
     found = stored_influence(run)
     if found is None:
-        found = InfluenceSet.from_npz(ask(run, "influence", kind="influence"))
+        found = InfluenceSet.from_npz(ask(run, "influence", verb="influence"))
     part, graph, other = pick_view(found)
     beside = found.modes if other == "Mode matrices" and found.modes is not None else found.regression
     side_by_side(found, beside, part, series, graph, other)
@@ -174,9 +174,9 @@ def check_by_training(run: Run, found: InfluenceSet, part: str) -> None:
     if run.status().state not in ENDED:
         return
     asked = {"question": "retrain", "weights": weights_of(run)}
-    last = next((t for t in list_tasks(run_store(), "influence", run.run_id) if t.arguments == asked), None)
+    last = next((t for t in list_jobs(run_store(), "influence", run.run_id) if t.request == asked), None)
     if last is not None and last.status().is_live:
-        st.fragment(_at_work, run_every=1.0, key=f"live-{last.task_id}")(last.task_id)
+        job_panel(last, _at_work, key=f"live-{last.job_id}")
         return
     if last is not None and last.status().state in ("failed", "stopped", "interrupted"):
         st.warning(escape(f"The last check did not finish. {last.status().message}"), icon=":material/info:")
@@ -191,37 +191,16 @@ def check_by_training(run: Run, found: InfluenceSet, part: str) -> None:
                 f" what does not come back. About {duration(max(seconds, 5.0))}."
             ),
         ):
-            begin(run, "retrain", kind="influence")
+            begin(run, "retrain", verb="influence")
             st.rerun()
         st.caption("So far no network was trained again: a tie that looks solid may still depend on this one training.")
 
 
-def _stop(task: Task) -> None:
-    task.stop()
-
-
-def _at_work(task_id: str) -> None:
-    """How far the check is, looked at once a second; it goes on when the page is closed."""
-    with guard():
-        task = find_task(run_store(), task_id)
-        status = task.status()
-        if status.is_live:
-            left = f", about {duration(status.eta_seconds)} left" if status.eta_seconds is not None else ""
-            st.progress(
-                status.done, f"Checking: {escape(status.message.rstrip('.'))}{left}. The page can be left meanwhile."
-            )
-            asked = (task.folder / layout.REQUEST).exists()
-            st.button(
-                "Stopping ..." if asked else "Stop",
-                key="stop-retrain",
-                icon=":material/stop:",
-                disabled=asked,
-                on_click=guarded(_stop),
-                args=(task,),
-                help="Ends the check; nothing of it is kept.",
-            )
-        else:
-            st.rerun()
+def _at_work(job: Job, status: JobStatus) -> None:
+    """How far the check is; it goes on when the page is closed."""
+    if status.is_live:
+        progress_bar(status, "Checking, the page can be left meanwhile:")
+        stop_button(job, "Ends the check; nothing of it is kept.", key="stop-retrain")
 
 
 def columns(part: str) -> dict[str, Any]:

@@ -17,11 +17,12 @@ from trnn_core.data.options import ImportOptions
 from trnn_core.data.readers import write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.runs.tasks import Task, find_task, start_task
+from trnn_core.jobs.job import Job, JobStatus
+from trnn_core.jobs.requests import find_job, start_job
 from trnn_core.verbs.import_task import RESULT, arguments_of, series_of
-from ui.guard import guard, guarded
+from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.page import simulated_badge
-from ui.phrases import about_series, duration, escape
+from ui.phrases import about_series, escape
 from ui.store import data_folder, data_sets, run_store
 
 LINK = "import"
@@ -30,80 +31,60 @@ REFRESH_SECONDS = 0.5
 
 def begin(paths: list[Path], form: str, options: ImportOptions) -> None:
     """Ask for the import; the page goes on."""
-    task = start_task(run_store(), "import", arguments_of(paths, form, options))
-    st.query_params[LINK] = task.task_id
+    job = start_job(run_store(), "import", arguments_of(paths, form, options))
+    st.query_params[LINK] = job.job_id
 
 
-def asked_for(paths: list[Path]) -> Task | None:
+def asked_for(paths: list[Path]) -> Job | None:
     """The import in the link, unless other files have been chosen since."""
-    task_id = st.query_params.get(LINK)
-    if not task_id:
+    job_id = st.query_params.get(LINK)
+    if not job_id:
         return None
     try:
-        task = find_task(run_store(), task_id)
+        job = find_job(run_store(), job_id)
     except TRNNError as e:
         st.warning(str(e), icon=":material/link_off:")
         del st.query_params[LINK]
         return None
-    return task if task.kind == "import" and (not paths or task.arguments["files"] == [str(p) for p in paths]) else None
+    return job if job.verb == "import" and (not paths or job.request["files"] == [str(p) for p in paths]) else None
 
 
-def show_import(task: Task) -> None:
+def show_import(job: Job) -> None:
     """Looks twice a second while it is at work; nothing else of the page waits for it."""
-    live = task.status().is_live
-    st.fragment(_show, run_every=REFRESH_SECONDS if live else None, key="import-panel")(task.task_id, live)
+    job_panel(job, _draw, key="import-panel", seconds=REFRESH_SECONDS)
 
 
-def _show(task_id: str, was_live: bool) -> None:
-    with guard():
-        task = find_task(run_store(), task_id)
-        status = task.status()
-        if status.is_live:
-            left = f", about {duration(status.eta_seconds)} to go" if status.eta_seconds else ""
-            st.progress(status.done, f"{escape(status.message) or 'Waiting for its turn'}{left}")
-            st.button(
-                "Stop the import",
-                key="stop-import",
-                icon=":material/stop:",
-                on_click=guarded(_stop),
-                args=(task_id,),
-                help="Nothing is kept of it.",
-            )
-            return
-        if was_live:
-            st.rerun()
-        if status.state == "done":
-            result(task)
-        elif status.state == "stopped":
-            st.info(
-                "The import was stopped; nothing was kept. Press Import to begin again.", icon=":material/stop_circle:"
-            )
-        else:
-            st.error(status.message, icon=":material/error:")
-
-
-def _stop(task_id: str) -> None:
-    find_task(run_store(), task_id).stop()
+def _draw(job: Job, status: JobStatus) -> None:
+    if status.is_live:
+        progress_bar(status)
+        stop_button(job, "Nothing is kept of it.", key="stop-import", label="Stop the import")
+    elif status.state == "done":
+        result(job)
+    elif status.state == "stopped":
+        words = "The import was stopped; nothing was kept. Press Import to begin again."
+        st.info(words, icon=":material/stop_circle:")
+    else:
+        st.error(status.message, icon=":material/error:")
 
 
 @st.cache_resource(max_entries=4, show_spinner="Opening what was read ...")
-def _series(task_id: str, created: str, _task: Task) -> RelationalSeries:
-    return series_of(_task.read(RESULT))
+def _series(job_id: str, created: str, _job: Job) -> RelationalSeries:
+    return series_of(_job.read(RESULT))
 
 
-def result(task: Task) -> None:
-    series = _series(task.task_id, task.created, task)
+def result(job: Job) -> None:
+    series = _series(job.job_id, job.created, job)
     st.markdown(f"#### {escape(series.source.title)}: {about_series(series)}")
     simulated_badge(series.source.simulated)
     report = series.source.report
     if "rows_read" in report:
         with st.expander("What was read, used and left out", expanded=True):
             st.markdown("\n".join(f"- {escape(sentence)}" for sentence in summary(report)))
-        reconcile(task, report.get("unrecognised", []))
+        reconcile(job, report.get("unrecognised", []))
     save(series)
 
 
-def reconcile(task: Task, unknown: list[dict]) -> None:
+def reconcile(job: Job, unknown: list[dict]) -> None:
     """Names that no country answers to, to be set right once; the decisions are kept for the next import."""
     if not unknown:
         return
@@ -120,7 +101,7 @@ def reconcile(task: Task, unknown: list[dict]) -> None:
         table,
         hide_index=True,
         disabled=["name", "where", "perhaps"],
-        key=f"reconcile-{task.task_id}",
+        key=f"reconcile-{job.job_id}",
         column_config={
             "name": "Name in the file",
             "where": "First seen",
@@ -140,8 +121,8 @@ def reconcile(task: Task, unknown: list[dict]) -> None:
         help="Remembers the names for later imports too.",
     ):
         corrections = add_corrections(data_folder() / "corrections.json", decisions)
-        options = ImportOptions(**task.arguments["options"]).model_copy(update={"corrections": corrections})
-        begin([Path(f) for f in task.arguments["files"]], task.arguments["format"], options)
+        options = ImportOptions(**job.request["options"]).model_copy(update={"corrections": corrections})
+        begin([Path(f) for f in job.request["files"]], job.request["format"], options)
         st.rerun()
 
 

@@ -8,20 +8,21 @@ import streamlit as st
 
 from trnn_core.charts.live_loss import LINE_NAMES, can_be_log, loss_rows, loss_spec, norm_rows, norm_spec
 from trnn_core.errors import TRNNError
-from trnn_core.runs import jobs, layout
+from trnn_core.jobs import queue
+from trnn_core.jobs.job import Request
+from trnn_core.runs import layout
 from trnn_core.runs.run import Run, Status
-from trnn_core.training.events import Request
-from ui.guard import guard, guarded
+from ui.guard import guarded
+from ui.job_panel import job_panel
 from ui.page import is_dark
 from ui.phrases import STATE_ICONS, duration, escape
 from ui.store import run_store
 
-REFRESH_SECONDS = 1.0
 STATE_WORDS = {
     "queued": "waiting for its turn",
     "running": "training",
     "paused": "paused",
-    "stopped": "stopped, best weights kept",
+    "stopped": "stopped",
     "finished": "finished",
     "cancelled": "cancelled",
     "failed": "failed",
@@ -32,30 +33,20 @@ STATE_WORDS = {
 
 
 def live_panel(run_id: str, others: list[str], *, log: bool, smoothing: float) -> None:
-    """Looks at the run once a second while it lives; when it ends, the page is drawn once more and rests."""
-    live = run_store().get(run_id).status().is_live
-    st.fragment(_panel, run_every=REFRESH_SECONDS if live else None, key="live-panel")(
-        run_id, others, log, smoothing, live
-    )
+    """How the run stands, what can be asked of it, and its curves."""
 
-
-def _panel(run_id: str, others: list[str], log: bool, smoothing: float, was_live: bool) -> None:
-    status = None
-    with guard():
-        store = run_store()
-        run = store.get(run_id)
-        status = run.status()
-        history = run.history_frame()
+    def draw(run: Run, status: Status) -> None:
+        history, store = run.history_frame(), run_store()
         head(run, status, history)
-        buttons(run_id, status)
+        buttons(run, status)
         behind = [
             (f"{store.get(i).name} ({i})" if twice(i, others) else store.get(i).name, store.get(i).history_frame())
             for i in others
             if i != run_id
         ]
         curves(run, history, behind, log=log, smoothing=smoothing)
-    if was_live and (status is None or not status.is_live):
-        st.rerun()
+
+    job_panel(run_store().get(run_id), draw, key="live-panel")  # type: ignore[arg-type]
 
 
 def twice(run_id: str, others: list[str]) -> bool:
@@ -91,14 +82,11 @@ def curves(
 
 
 def head(run: Run, status: Status, history: pd.DataFrame) -> None:
-    st.markdown(
-        f"#### {STATE_ICONS.get(status.state, '')} {escape(run.name)}: {STATE_WORDS.get(status.state, status.state)}"
-    )
-    done = min(status.epoch / status.epochs, 1.0) if status.epochs else 0.0
-    at = run.progress() if status.state == "running" else {}
-    if at.get("n_steps") and status.epochs:
-        done = min((max(at["epoch"] - 1, 0) + at["step"] / at["n_steps"]) / status.epochs, 1.0)
-    st.progress(done, f"Epoch {status.epoch} of {status.epochs}")
+    words = STATE_WORDS.get(status.state, status.state)
+    if status.state == "stopped" and status.best_epoch:
+        words = "stopped, best weights kept"
+    st.markdown(f"#### {STATE_ICONS.get(status.state, '')} {escape(run.name)}: {words}")
+    st.progress(status.done, f"Epoch {status.epoch} of {status.epochs}")
     a, b, c, d = st.columns(4)
     a.metric(
         "Lowest loss",
@@ -129,59 +117,49 @@ def speed(run: Run, history: pd.DataFrame, status: Status) -> str:
     return f"{len(rows) * (status.n_windows or judged) / rows.sum():,.0f}"
 
 
-def buttons(run_id: str, status: Status) -> None:
+def buttons(run: Run, status: Status) -> None:
     """Only what makes sense now; a job answers at its next step."""
     with st.container(horizontal=True):
         if status.is_live:
-            _button(
-                "Pause",
-                "pause",
-                run_id,
-                ":material/pause:",
-                "Save everything and wait; Resume goes on exactly from there.",
-            )
-            _button(
-                "Stop and keep",
-                "stop",
-                run_id,
-                ":material/stop:",
-                "End here and forecast with the best weights so far.",
-            )
-            _button("Cancel", "cancel", run_id, ":material/close:", "End without a forecast.")
+            pause = "Save everything and wait; Resume goes on exactly from there."
+            _button("Pause", "pause", run, ":material/pause:", pause)
+            stop = "End here and forecast with the best weights so far."
+            _button("Stop and keep", "stop", run, ":material/stop:", stop)
+            _button("Cancel", "cancel", run, ":material/close:", "End without a forecast.")
         elif status.can_resume:
             st.button(
                 "Resume",
                 key="resume",
                 icon=":material/play_arrow:",
                 on_click=guarded(_resume),
-                args=(run_id,),
+                args=(run,),
                 help="Go on exactly where it ended.",
             )
-        if not status.is_live and (run_store().root / run_id / layout.FORECAST).exists():
+        if not status.is_live and (run.folder / layout.FORECAST).exists():
             with st.container(border=True, width="content"):
                 st.page_link(
                     "pages/3_Forecast.py",
                     label="**See the forecast**",
                     icon=":material/hub:",
-                    query_params={"run": run_id},
+                    query_params={"run": run.run_id},
                 )
 
 
-def _button(label: str, action: Request, run_id: str, icon: str, words: str) -> None:
-    st.button(label, key=f"ask-{action}", icon=icon, help=words, on_click=guarded(_ask), args=(run_id, action))
+def _button(label: str, action: Request, run: Run, icon: str, words: str) -> None:
+    st.button(label, key=f"ask-{action}", icon=icon, help=words, on_click=guarded(_ask), args=(run, action))
 
 
-def _ask(run_id: str, action: Request) -> None:
+def _ask(run: Run, action: Request) -> None:
     try:
-        jobs.ask(run_store(), run_id, action)
+        run.ask(action)
         st.toast(f"Asked to {action}; the run answers at its next step.")
     except TRNNError as e:
         st.toast(str(e), icon=":material/error:")
 
 
-def _resume(run_id: str) -> None:
+def _resume(run: Run) -> None:
     try:
-        jobs.resume(run_store(), run_id)
-        jobs.ensure_worker(run_store())
+        run.resume()
+        queue.ensure_worker(run_store())
     except TRNNError as e:
         st.toast(str(e), icon=":material/error:")

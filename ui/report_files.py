@@ -1,6 +1,6 @@
-"""Forms of a report that take a while: made by a task, with progress and Stop, then waiting to be saved.
+"""Forms of a report that take a while: made by a job, with progress and Stop, then waiting to be saved.
 
-A task is found by what was asked for, which the link holds: a reload or another browser sees the same one.
+A job is found by what was asked for, which the link holds: a reload or another browser sees the same one.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from typing import Any
 
 import streamlit as st
 
-from trnn_core.runs import layout
+from trnn_core.jobs.job import Job, JobStatus
+from trnn_core.jobs.requests import list_jobs, start_job
 from trnn_core.runs.run import Run
-from trnn_core.runs.tasks import Task, find_task, list_tasks, start_task
 from trnn_core.verbs.export_task import FORMS, KIND, RESULT, arguments_of
 from ui.downloads import save_button
-from ui.guard import guard, guarded
+from ui.guard import guarded
+from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.links import judge
 from ui.phrases import escape
 from ui.store import run_store
@@ -36,19 +37,24 @@ def make_file(run: Run, sections: Sequence[str], file: str) -> None:
         ),
     )
     asked = arguments_of(run, form, sections)
-    task = next((t for t in list_tasks(run_store(), KIND, run.run_id) if t.arguments == asked), None)
-    status = task.status() if task else None
-    if task and status and status.is_live:
-        st.fragment(_at_work, run_every=REFRESH_SECONDS, key=f"live-{task.task_id}")(task.task_id, form)
+    job = next((t for t in list_jobs(run_store(), KIND, run.run_id) if t.request == asked), None)
+    status = job.status() if job else None
+    if job and status and status.is_live:
+
+        def draw(job: Job, status: JobStatus) -> None:
+            progress_bar(status, f"{form}:")
+            stop_button(job, "Ends it; nothing is kept.", key=f"stop-{job.job_id}", width="stretch")
+
+        job_panel(job, draw, key=f"live-{job.job_id}", seconds=REFRESH_SECONDS)
         return
-    done = bool(task and status and status.state == "done")
-    if task and status and not done:
+    done = bool(job and status and status.state == "done")
+    if job and status and not done:
         words = f"Making {form} was stopped; nothing was kept." if status.state == "stopped" else escape(status.message)
         (st.info if status.state == "stopped" else st.error)(words, icon=":material/info:")
-    if task and done:
+    if job and done:
         save_button(
             f"Save {form}",
-            lambda: task.read(RESULT),
+            lambda: job.read(RESULT),
             f"{file}.{FORMS[form].ending}",
             FORMS[form].mime,
             "download",
@@ -70,29 +76,4 @@ def make_file(run: Run, sections: Sequence[str], file: str) -> None:
 
 
 def _make(run_id: str, asked: dict[str, Any], again: bool) -> None:
-    start_task(run_store(), KIND, asked, run_id=run_id, fresh=again)
-
-
-def _at_work(task_id: str, form: str) -> None:
-    with guard():
-        task = find_task(run_store(), task_id)
-        status = task.status()
-        if not status.is_live:
-            st.rerun()
-        words = status.message.rstrip(".") if status.state == "running" else "Waiting for its turn"
-        st.progress(status.done, f"{form}: {escape(words)} ...")
-        asked = (task.folder / layout.REQUEST).exists()
-        st.button(
-            "Stopping ..." if asked else "Stop",
-            key=f"stop-{task_id}",
-            icon=":material/stop:",
-            width="stretch",
-            disabled=asked,
-            on_click=guarded(_stop),
-            args=(task,),
-            help="Ends it; nothing is kept.",
-        )
-
-
-def _stop(task: Task) -> None:
-    task.stop()
+    start_job(run_store(), KIND, asked, run_id=run_id, fresh=again)

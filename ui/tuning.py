@@ -1,8 +1,9 @@
-"""Search for good settings: a fold of the Train page. It starts a task and reads what the task has found so far."""
+"""Search for good settings: a fold of the Train page. It starts a job and reads what the job has found so far."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,19 @@ from trnn_core.charts.search_trials import setting_importance, setting_name, tri
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.runs import jobs
+from trnn_core.jobs import queue
+from trnn_core.jobs.job import Job, JobStatus
+from trnn_core.jobs.requests import list_jobs, start_job
 from trnn_core.runs.study import Study, list_studies
-from trnn_core.runs.tasks import Task, list_tasks, start_task
 from trnn_core.training.config import Recipe
 from trnn_core.training.recipes import read_recipe
 from trnn_core.training.search import TuneConfig, default_space, parse_space
 from trnn_core.words import percent
-from ui.executor_choice import means_again, pick_cluster, pick_workers
-from ui.guard import guard, guarded
+from ui.executor_choice import pick_cluster, pick_workers, resources_again
+from ui.guard import guarded
+from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.page import look, show
-from ui.phrases import duration, escape
+from ui.phrases import escape
 from ui.store import run_store
 
 REFRESH_SECONDS = 2.0
@@ -33,8 +36,8 @@ NAMED = "%Y%m%d-%H%M%S"
 def search_panel(recipe: Recipe, series: RelationalSeries) -> None:
     """The fold: what to search on the left, what was found on the right."""
     studies = list_studies(run_store())
-    tasks = {t.arguments.get("study"): t for t in reversed(list_tasks(run_store(), kind="tune"))}
-    live = [name for name, task in tasks.items() if task.status().is_live]
+    jobs = {job.request.get("study"): job for job in reversed(list_jobs(run_store(), "tune"))}
+    live = [name for name, job in jobs.items() if job.status().is_live]
     # Once opened by a search, the fold stays open when the search ends: there is something to look at.
     opened = st.session_state["search_opened"] = bool(live) or st.session_state.get(
         "search_opened", "study" in st.query_params
@@ -58,7 +61,7 @@ def search_panel(recipe: Recipe, series: RelationalSeries) -> None:
             name = st.selectbox(
                 "Search", names, format_func=study_words, key="study", bind="query-params", help="Newest first."
             )
-            found_panel(str(name or names[0]), name in live)
+            found_panel(str(name or names[0]), jobs.get(name or names[0]))
 
 
 def study_words(name: str) -> str:
@@ -113,53 +116,33 @@ def search_form(recipe: Recipe, series: RelationalSeries) -> None:
         start(config, series, {"cluster": cluster, "workers": workers})
 
 
-def start(config: TuneConfig, series: RelationalSeries, means: dict[str, Any]) -> None:
-    config.ranges()  # a mistake is told here, not by the task
+def start(config: TuneConfig, series: RelationalSeries, resources: dict[str, Any]) -> None:
+    config.ranges()  # a mistake is told here, not by the job
     store = run_store()
     store.keep_series(series)
     name = f"{datetime.now().astimezone():{NAMED}}"
     settings = config.model_dump(mode="json", exclude_none=True)
-    start_task(store, "tune", {"config": settings, "fingerprint": series.fingerprint, "study": name}, means=means)
+    request = {"config": settings, "fingerprint": series.fingerprint, "study": name}
+    start_job(store, "tune", request, resources=resources)
     st.session_state["study"] = name
     st.rerun()
 
 
-def found_panel(name: str, live: bool) -> None:
-    st.fragment(_found, run_every=REFRESH_SECONDS if live else None, key="search-panel")(name, live)
+def found_panel(name: str, job: Job | None) -> None:
+    """What the search of that name is at, and what it has found so far."""
+    if job is None:
+        _found(name, False)
+    else:
+        job_panel(job, partial(_search, name), key="search-panel", seconds=REFRESH_SECONDS)
 
 
-def _found(name: str, was_live: bool) -> None:
-    live = False
-    with guard():
-        task = next((t for t in list_tasks(run_store(), kind="tune") if t.arguments.get("study") == name), None)
-        live = task is not None and task.status().is_live
-        if task is not None:
-            task_line(task)
-        study = next((s for s in list_studies(run_store()) if s.name == name), None)
-        if study is not None:
-            results(study)
-        elif live:
-            st.caption("The first trials are on their way.")
-    if was_live != live:  # the panel around it looks again as long as there is something to wait for
-        st.rerun()
-
-
-def task_line(task: Task) -> None:
-    status = task.status()
+def _search(name: str, job: Job, status: JobStatus) -> None:
     if status.is_live:
-        eta = f", about {duration(status.eta_seconds)} to go" if status.eta_seconds else ""
-        st.progress(status.done, f"{escape(status.message)}{eta}")
-        st.button(
-            "Stop",
-            key="tune-stop",
-            icon=":material/stop:",
-            on_click=guarded(_stop),
-            args=(task,),
-            help="What has been found is kept; it can go on later.",
-        )
+        progress_bar(status)
+        stop_button(job, "What has been found is kept; it can go on later.", key="tune-stop")
     elif status.state == "failed":
         st.error(escape(status.message), icon=":material/error:")
-    if status.state in ("stopped", "interrupted"):
+    elif status.state in ("stopped", "interrupted"):
         st.caption(escape(status.message))
     if status.state in ("stopped", "interrupted", "failed"):
         st.button(
@@ -167,18 +150,23 @@ def task_line(task: Task) -> None:
             key="tune-on",
             icon=":material/play_arrow:",
             on_click=guarded(_go_on),
-            args=(task,),
+            args=(job,),
             help="Where it ended.",
         )
+    _found(name, status.is_live)
 
 
-def _stop(task: Task) -> None:
-    task.stop()
+def _found(name: str, live: bool) -> None:
+    study = next((s for s in list_studies(run_store()) if s.name == name), None)
+    if study is not None:
+        results(study)
+    elif live:
+        st.caption("The first trials are on their way.")
 
 
-def _go_on(task: Task) -> None:
+def _go_on(job: Job) -> None:
     try:
-        start_task(run_store(), "tune", task.arguments, means=means_again(task.means))
+        start_job(run_store(), "tune", job.request, resources=resources_again(job.resources))
     except TRNNError as e:
         st.toast(str(e), icon=":material/error:")
 
@@ -186,8 +174,8 @@ def _go_on(task: Task) -> None:
 def _train(recipe: Path, fingerprint: str) -> None:
     store = run_store()
     try:
-        run = jobs.submit(store, read_recipe(recipe), read_npz(store.series_path(fingerprint)))
-        jobs.ensure_worker(store)
+        run = store.submit(read_recipe(recipe), read_npz(store.series_path(fingerprint)))
+        queue.ensure_worker(store)
     except TRNNError as e:
         st.toast(str(e), icon=":material/error:")
     else:

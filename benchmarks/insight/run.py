@@ -36,6 +36,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
+from tests.jobs.ending import end_jobs  # noqa: E402
 from trnn_core.data.simulation import LINEAR, THRESHOLD, simulate, truth_of  # noqa: E402
 from trnn_core.insight.answers import InfluenceSet  # noqa: E402
 from trnn_core.insight.attribution import attribute  # noqa: E402
@@ -43,9 +44,9 @@ from trnn_core.insight.influence_matrices import recovery  # noqa: E402
 from trnn_core.insight.loading import explain_influence, explain_run, load_view  # noqa: E402
 from trnn_core.insight.responses import impulse_response  # noqa: E402
 from trnn_core.insight.view import NetworkView  # noqa: E402
+from trnn_core.jobs.requests import start_job  # noqa: E402
 from trnn_core.runs.demo import ensure_demo  # noqa: E402
 from trnn_core.runs.store import RunStore  # noqa: E402
-from trnn_core.runs.tasks import start_task  # noqa: E402
 from trnn_core.training.config import Recipe  # noqa: E402
 from trnn_core.training.recipes import preset  # noqa: E402
 from trnn_core.training.trainer import fit  # noqa: E402
@@ -191,7 +192,7 @@ def timings(n: int) -> list[tuple[str, float]]:
             ("unusual weeks, all 541", {"question": "unusual"}),
         ):
             rows.append((name, answered(store, more)))
-        end_processes(store)
+        end_jobs(store)
         return rows
 
 
@@ -230,29 +231,18 @@ def round_trips(n: int) -> list[tuple[str, float]]:
             page.get_by_text(f"{action}, next week: the network expects").wait_for()
             seconds.append(time.monotonic() - begun)
             page.wait_for_timeout(500)
-        end_processes(store)
+        end_jobs(store)
     return [("page round trip in a browser: another action chosen, its attribution read (slowest)", max(seconds))]
 
 
 def answered(store: RunStore, asked: dict[str, Any]) -> float:
     begun = time.monotonic()
-    task = start_task(store, "explain", asked, run_id="demo")
+    task = start_job(store, "explain", asked, run_id="demo")
     while task.status().is_live:
         time.sleep(0.01)
     assert task.status().state == "done", task.status()
     task.read("answer.npz")
     return time.monotonic() - begun
-
-
-def end_processes(store: RunStore) -> None:
-    import signal
-
-    from trnn_core.jobs.processes import read_beat
-
-    for path in (store.root / ".tasks" / ".process").glob("*/*/process.json"):
-        process = read_beat(path)
-        if process:
-            os.kill(process["pid"], signal.SIGTERM)
 
 
 def write(rows: list[dict[str, Any]], times: list[tuple[str, float]], command: str) -> None:

@@ -33,7 +33,7 @@ from scripts.find_browser import installed  # noqa: E402
 from scripts.serve import Server  # noqa: E402
 from trnn_core.data.readers.npz import read_npz, write_npz  # noqa: E402
 from trnn_core.data.simulation import simulate  # noqa: E402
-from trnn_core.runs import jobs  # noqa: E402
+from trnn_core.jobs import queue  # noqa: E402
 from trnn_core.runs.execute import train_run  # noqa: E402
 from trnn_core.runs.store import RunStore  # noqa: E402
 from trnn_core.training.config import Recipe  # noqa: E402
@@ -102,8 +102,8 @@ def prepare(home: Path) -> None:
     large = simulate(seed=2, n_actors=150, n_periods=60)
     write_npz(large, home / "data" / "large.npz")
     train_run(store, store.create(recipe, large, run_id="large"))
-    jobs.submit(store, Recipe(train={"epochs": 100_000}), demo, run_id="background")
-    jobs.ensure_worker(store)
+    store.submit(Recipe(train={"epochs": 100_000}), demo, run_id="background")
+    queue.ensure_worker(store)
 
 
 def rest(page: Page) -> None:
@@ -204,8 +204,8 @@ def main() -> None:
             lines = measure(home, plan)
         finally:
             store = RunStore(home / "runs")
-            jobs.ask(store, "background", "cancel")
-            jobs.wait(store, "background", 60)
+            store.get("background").ask("cancel")
+            store.get("background").wait(60)
     about = f"{date.today()}, {platform.machine()}, {os.cpu_count()} cores (load {os.getloadavg()[0]:.1f}), Python {platform.python_version()}, one training in the background"
     text = f"# Latency of the pages\n\n`python benchmarks/pages/run.py{'' if plan.write else ' --quick'}` ({about})\n\n"
     text += "| what | median | 95th percentile |\n|---|---|---|\n" + "\n".join(lines) + "\n"

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from scripts.serve import Server
+from tests.jobs.ending import end_jobs
 from tests.trained_store import make_home
+from trnn_core.runs.store import RunStore
 
 WAIT = 60_000  # milliseconds; the machine may be busy
 
@@ -36,31 +35,7 @@ def server(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     shutil.copytree(template, home)
     with Server(home / "data", home / "runs") as running:
         yield running
-    end_worker(home / "runs")
-    end_tasks(home / "runs")
-
-
-def end_worker(runs: Path) -> None:
-    """The worker outlives the server by design; here it is told to end."""
-    from trnn_core.jobs.processes import read_beat
-    from trnn_core.runs.jobs import worker_folder
-    from trnn_core.runs.store import RunStore
-
-    beat = read_beat(worker_folder(RunStore(runs)) / "heartbeat.json")
-    if beat is not None:
-        with suppress(ProcessLookupError):
-            os.kill(int(beat["process"]["pid"]), signal.SIGTERM)
-
-
-def end_tasks(runs: Path) -> None:
-    """So do the processes of tasks."""
-    from trnn_core.files import read_sealed
-    from trnn_core.jobs.processes import pulse
-
-    for path in (runs / ".tasks" / ".process").glob("*/*/process.json"):
-        process = read_sealed(path)
-        if pulse(process) == "alive":
-            os.kill(int(process["pid"]), signal.SIGTERM)
+    end_jobs(RunStore(home / "runs"))
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from playwright.sync_api import Page, expect
 from scripts.serve import Server
 from tests.browser.conftest import WAIT
 from tests.browser.test_stories import settled, until
-from tests.training.end_tasks import end_tasks
+from tests.jobs.ending import end_jobs
+from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.store import RunStore
-from trnn_core.runs.tasks import list_tasks
 from trnn_core.verbs.backtest_request import KIND
 
 
@@ -32,7 +32,7 @@ def test_start_watch_stop_go_on_and_come_back(page: Page, server: Server) -> Non
         page.get_by_role("button", name="Start backtest").click()
         page.keyboard.press("Escape")
         expect(page.get_by_role("heading", name=re.compile("Testing"))).to_be_visible(timeout=WAIT)
-        (task,) = list_tasks(store, KIND)
+        (task,) = list_jobs(store, KIND)
         until(lambda: task.status().done > 0)
         expect(page.get_by_text(re.compile(r"[1-9]\d*\s%.*weeks scored|[1-9]\d*\s%.*fitted"))).to_be_visible(
             timeout=WAIT
@@ -62,4 +62,4 @@ def test_start_watch_stop_go_on_and_come_back(page: Page, server: Server) -> Non
         table = pd.read_csv(io.BytesIO(caught.value.path().read_bytes()))
         assert set(table["model"]) == {"persistence", "ewma", "relational_ar"} and set(table["data"]) == {"simulated"}
     finally:
-        end_tasks(store)
+        end_jobs(store)

@@ -12,8 +12,8 @@ from pypdf import PdfReader
 
 from scripts.serve import Server
 from tests.browser.conftest import WAIT
+from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.store import RunStore
-from trnn_core.runs.tasks import list_tasks
 
 
 def save(page: Page, button: str, path: Path) -> bytes:
@@ -51,6 +51,6 @@ def test_a_file_at_work_is_found_again_after_a_reload_and_can_be_stopped(page: P
     page.reload()
     stop.click()
     page.get_by_text("Making Everything (ZIP) was stopped; nothing was kept.").wait_for()
-    assert list_tasks(RunStore(server.runs), "export", "first")[0].status().state == "stopped"
+    assert list_jobs(RunStore(server.runs), "export", "first")[0].status().state == "stopped"
     page.get_by_role("button", name="Make Everything (ZIP)").wait_for()
     expect(page.frame_locator("iframe[title='Preview of the report']").locator("#limits h2")).to_have_count(1)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from scripts.serve import Server
-from tests.training.test_jobs import until
+from tests.jobs.ending import until
 from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import read_recipe
 

@@ -6,14 +6,14 @@ import re
 import shutil
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import BrowserContext, Page
 
 from scripts.serve import Server
 from tests.browser.test_import import own_csv, upload
-from tests.browser.test_stories import settled, until
+from tests.browser.test_stories import settled, start_training, until
 from trnn_core.files import write_sealed
+from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.store import RunStore
-from trnn_core.runs.tasks import list_tasks
 
 
 @pytest.mark.slow
@@ -24,7 +24,7 @@ def test_an_import_can_be_stopped_and_begun_again(page: Page, server: Server) ->
     page.get_by_role("button", name="Stop the import").click()
     page.get_by_text("The import was stopped; nothing was kept.").wait_for()
     settled(page)
-    assert list_tasks(RunStore(server.runs), "import")[0].status().state == "stopped"
+    assert list_jobs(RunStore(server.runs), "import")[0].status().state == "stopped"
     assert not (server.data / "far too many rows.npz").exists()
     assert again.is_enabled()
 
@@ -43,6 +43,26 @@ def test_a_recommended_training_can_be_paused_resumed_and_cancelled(page: Page, 
     until(lambda: run.status().state == "cancelled")
     page.get_by_role("button", name="Resume").wait_for()
     assert run.forecast() is None and run.verify() == []
+
+
+def test_after_resume_every_tab_sees_the_run_go_on(page: Page, context: BrowserContext, server: Server) -> None:
+    run = start_training(page, server, 5000, "Resumed run")
+    page.get_by_role("button", name="Pause").click()
+    until(lambda: run.status().state == "paused")
+    other = context.new_page()  # opened while it rests
+    other.goto(f"{server.url}/Train?run={run.run_id}")
+    other.get_by_role("heading", name="Resumed run: paused").wait_for()
+    before = run.status().epoch
+    page.get_by_role("button", name="Resume").click()
+    until(lambda: run.status().state == "running" and run.status().epoch > before + 3)
+    for tab in (page, other):
+        tab.get_by_role("heading", name="Resumed run: training").wait_for(timeout=20_000)
+        epochs = lambda tab=tab: int(tab.get_by_text(re.compile("Epoch .* of 5000")).inner_text().split()[1])  # noqa: E731
+        seen = epochs()
+        until(lambda epochs=epochs, seen=seen: epochs() > max(seen, before), 20)
+    page.get_by_role("button", name="Cancel").click()
+    until(lambda: run.status().state == "cancelled")
+    other.get_by_role("heading", name="Resumed run: cancelled").wait_for(timeout=20_000)
 
 
 def test_a_failure_inside_a_page_is_a_sentence_with_a_reference_that_is_in_the_log(page: Page, server: Server) -> None:
@@ -68,7 +88,7 @@ def test_a_file_that_cannot_be_made_is_told_on_the_page_and_the_others_still_com
     save = page.get_by_role("button", name="Save Presentation (HTML)")
     save.wait_for()
     settled(page)
-    (made,) = list_tasks(RunStore(server.runs), "export", "first")[0].folder.glob("files/*")
+    (made,) = list_jobs(RunStore(server.runs), "export", "first")[0].folder.glob("files/*")
     made.write_bytes(b"not what it was")
     save.click()
     page.get_by_text("Failed to generate file for download").wait_for()  # at once, under the button

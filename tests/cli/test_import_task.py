@@ -17,7 +17,7 @@ class Told:
     """What a task is given, remembering what it says."""
 
     def __init__(self, arguments: dict, stop_after: int | None = None):
-        self.arguments, self.stop_after = arguments, stop_after
+        self.request, self.stop_after = arguments, stop_after
         self.shares: list[float] = []
         self.files: dict[str, bytes] = {}
 

@@ -22,7 +22,6 @@ from trnn_core.data.options import WEEKDAYS
 from trnn_core.data.periods import period_index, period_start
 from trnn_core.data.series import QUAD_ACTIONS, RelationalSeries
 from trnn_core.files import read_sealed, write_sealed
-from trnn_core.runs import jobs
 from trnn_core.runs.store import RunStore
 
 LIBRARIES = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
@@ -46,7 +45,7 @@ def jump_campaign(folder: Path, series: RelationalSeries, n_jumps: int) -> Tally
         "NO_FAKE_STAT": "1",
     }
     store = RunStore(folder / "runs")
-    jobs.submit(store, LONG, series, run_id="jumpy")
+    store.submit(LONG, series, run_id="jumpy")
     with WorkerProcess(store, environment=fake):
         reach(store, "jumpy", 2)
         for jump in [JUMPS[i % len(JUMPS)] for i in range(n_jumps)]:

@@ -18,7 +18,6 @@ from tests.campaign import ROOT, Tally, until
 from tests.faults.workers import WorkerProcess, cpu_seconds, reach
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
-from trnn_core.runs import jobs
 from trnn_core.runs.store import RunStore
 from trnn_core.training.checkpoints import newest_good
 
@@ -77,7 +76,7 @@ def full_disk(folder: Path, series: RelationalSeries, case: int) -> None:
     with small_disk(folder / f"full-{case}") as disk:
         store = RunStore(disk / "runs")
         for name in ("long", "next"):
-            jobs.submit(store, LONG, series, run_id=name)
+            store.submit(LONG, series, run_id=name)
         with WorkerProcess(store) as worker:
             reach(store, "long", 2 + case)
             fill_up(disk / "hog")
@@ -94,31 +93,31 @@ def full_disk(folder: Path, series: RelationalSeries, case: int) -> None:
             for hog in ("hog", "hog-2"):
                 (disk / hog).unlink()
             settle(store, "next")
-            jobs.resume(store, "long")
+            store.get("long").resume()
             reach(store, "long", snapshot.epoch + 2)
-            jobs.ask(store, "long", "cancel")
-            assert jobs.wait(store, "long").state == "cancelled"
+            store.get("long").ask("cancel")
+            assert store.get("long").wait().state == "cancelled"
 
 
 def settle(store: RunStore, run_id: str) -> None:
     """A run that waited while there was no room is trained when there is, by itself or when resumed; then cancelled."""
     if not store.get(run_id).status().is_live:
         assert "disk is full" in store.get(run_id).status().message, store.get(run_id).status()
-        jobs.resume(store, run_id)
+        store.get(run_id).resume()
     reach(store, run_id, 2)
-    jobs.ask(store, run_id, "cancel")
-    assert jobs.wait(store, run_id).state == "cancelled"
+    store.get(run_id).ask("cancel")
+    assert store.get(run_id).wait().state == "cancelled"
 
 
 def read_only(folder: Path, series: RelationalSeries, case: int) -> None:
     """The store has become read-only (as a network disk may): all is told in words, all can still be read."""
     with small_disk(folder / f"read-only-{case}", 8) as disk:
         store = RunStore(disk / "runs")
-        jobs.submit(store, LONG, series, run_id="long")
+        store.submit(LONG, series, run_id="long")
         with WorkerProcess(store):
             reach(store, "long", 2 + case)
-            jobs.ask(store, "long", "pause")
-            epoch = jobs.wait(store, "long").epoch
+            store.get("long").ask("pause")
+            epoch = store.get("long").wait().epoch
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         for words in (["worker"], ["train", "--resume", "long"], ["runs", "rename", "long", "x"]):
             before = psutil.Process().cpu_times().children_user
@@ -142,7 +141,7 @@ def read_only(folder: Path, series: RelationalSeries, case: int) -> None:
         assert (found := newest_good(run.folder / "checkpoints")[0]) is not None and found.epoch == epoch
         subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
         with WorkerProcess(store):
-            jobs.resume(store, "long")
+            store.get("long").resume()
             reach(store, "long", epoch + 2)
 
 
@@ -161,7 +160,7 @@ def unwritable(folder: Path, series: RelationalSeries, case: int) -> None:
     """Nothing can be written any more under a running job: it ends, the worker waits calmly, all can be read."""
     store = RunStore(folder / f"unwritable-{case}")
     for name in ("long", "next"):
-        jobs.submit(store, LONG, series, run_id=name)
+        store.submit(LONG, series, run_id=name)
     with WorkerProcess(store, first=obey_permissions) as worker:
         reach(store, "long", 2 + case)
         allow_writing(store.root, False)
@@ -175,14 +174,14 @@ def unwritable(folder: Path, series: RelationalSeries, case: int) -> None:
         assert worker.process.poll() is None, "the worker did not outlive it"
         allow_writing(store.root, True)
         settle(store, "next")
-        jobs.resume(store, "long")
+        store.get("long").resume()
         reach(store, "long", snapshot.epoch + 2)
 
 
 def deleted(folder: Path, series: RelationalSeries, case: int) -> None:
     """The whole store is deleted under a running job: job and worker end, and nothing is put back in its place."""
     store, job = RunStore(folder / f"deleted-{case}"), []
-    jobs.submit(store, LONG, series, run_id="long")
+    store.submit(LONG, series, run_id="long")
     worker = WorkerProcess(store)
     try:
         reach(store, "long", 2 + case)

@@ -12,7 +12,6 @@ from tests.load.client import Session, run_alone
 from tests.training.small import TINY
 from trnn_core.data.series import RelationalSeries
 from trnn_core.data.simulation import simulate
-from trnn_core.runs import jobs
 from trnn_core.runs.store import RunStore
 
 GREEDY = TINY.changed(**{"model.hidden_shape": (160, 160, 60), "train.batch_size": 256, "data.window": 12})
@@ -40,19 +39,19 @@ def memory_campaign(folder: Path, series: RelationalSeries, megabytes: tuple[int
         with Server(home / "data", home / "runs") as server:
             with tally.case(f"the greedy job under {most} MB"), WorkerProcess(store, 2, first=limit(most)) as worker:
                 if most == largest:
-                    jobs.submit(store, LONG, series, run_id="beside")
+                    store.submit(LONG, series, run_id="beside")
                     reach(store, "beside", 1)
-                jobs.submit(store, GREEDY, wide, run_id="greedy", name="Greedy run")
-                status = jobs.wait(store, "greedy", 300)  # one limit makes a library spin, until the worker ends it
+                store.submit(GREEDY, wide, run_id="greedy", name="Greedy run")
+                status = store.get("greedy").wait(300)  # one limit makes a library spin, until the worker ends it
                 assert status.state in ("failed", "interrupted"), status
                 assert any(words in status.message for words in REASONS), f"no reason: {status.message}"
                 assert worker.process.poll() is None, "the worker died with its job"
                 assert "Greedy run: failed" in run_alone(look(server.url)), "the server must live and tell"
                 if most == largest:
                     reach(store, "beside", store.get("beside").status().epoch + 2)
-                    jobs.ask(store, "beside", "cancel")
-                    assert jobs.wait(store, "beside").state == "cancelled"
+                    store.get("beside").ask("cancel")
+                    assert store.get("beside").wait().state == "cancelled"
             with tally.case(f"another job after it ({most} MB)"), WorkerProcess(store):
-                jobs.submit(store, TINY, series, run_id="modest")
-                assert jobs.wait(store, "modest", 180).state == "finished"
+                store.submit(TINY, series, run_id="modest")
+                assert store.get("modest").wait(180).state == "finished"
     return tally

@@ -9,11 +9,11 @@ import numpy as np
 
 from scripts.serve import Server
 from tests.campaign import Tally
-from tests.faults.workers import end_worker, job_pid, make_home, reach
+from tests.faults.workers import job_pid, make_home, reach
+from tests.jobs.ending import end_jobs
 from tests.load.client import Session, run_alone
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
-from trnn_core.runs import jobs
 from trnn_core.runs.execute import train_run
 from trnn_core.runs.store import RunStore
 
@@ -53,9 +53,9 @@ def kill_servers(folder: Path, series: RelationalSeries, n_kills: int, seed: int
             with tally.case(f"the server after kill {kill + 1}"):
                 text = run_alone(shown(server.url, "long"))
                 assert "Long run: training" in text.replace("\\", ""), text[:200]
-        jobs.ask(store, "long", "cancel")
-        jobs.wait(store, "long")
+        store.get("long").ask("cancel")
+        store.get("long").wait()
     finally:
         server.stop()
-        end_worker(store)
+        end_jobs(store)
     return tally

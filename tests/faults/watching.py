@@ -23,7 +23,6 @@ from tests.faults.workers import WorkerProcess, make_home, reach
 from tests.load.client import Session
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
-from trnn_core.runs import jobs
 from trnn_core.runs.store import RunStore
 
 WORDS = {"queued": "waiting for its turn", "running": "training", "interrupted": "interrupted", "finished": "finished"}
@@ -99,7 +98,7 @@ def other_machine(folder: Path, series: RelationalSeries, n_kills: int) -> Tally
         return tally
     for n in range(n_kills):
         store = RunStore(folder / f"elsewhere-{n}")
-        jobs.submit(store, LONG, series, run_id="far", name="Far run")
+        store.submit(LONG, series, run_id="far", name="Far run")
         worker = WorkerProcess(store)
         try:
             reach(store, "far", 2)

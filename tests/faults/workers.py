@@ -13,7 +13,6 @@ import psutil
 
 from tests.campaign import ROOT, until
 from trnn_core.jobs.processes import pulse, read_beat
-from trnn_core.runs import jobs
 from trnn_core.runs.store import RunStore
 
 
@@ -46,16 +45,6 @@ class WorkerProcess:
                 left.kill()
             raise
         until(lambda: not any(pulse(beat["process"]) == "alive" for beat in seen if beat), "a job outlived its worker")
-
-
-def end_worker(store: RunStore) -> None:
-    """The worker that a page has started outlives the server by design; here it is told to end, and waited for."""
-    beat = read_beat(jobs.worker_folder(store) / "heartbeat.json")
-    if beat is None or pulse(beat["process"]) != "alive":
-        return
-    process = psutil.Process(beat["process"]["pid"])
-    process.terminate()
-    process.wait(60)
 
 
 def job_pid(store: RunStore, run_id: str) -> int:

@@ -19,7 +19,8 @@ import numpy as np
 
 from scripts.serve import Server
 from tests.campaign import Tally
-from tests.faults.workers import end_worker, make_home
+from tests.faults.workers import make_home
+from tests.jobs.ending import end_jobs
 from tests.load.client import Session, run_alone
 from tests.training.small import TINY
 from trnn_core.data.series import RelationalSeries
@@ -152,7 +153,7 @@ def writers_campaign(folder: Path, series: RelationalSeries, n_kills: int, seed:
         run_alone(with_servers(home, n_kills, seed, tally))
     else:
         check_books(store, hunt(store.root, n_kills, seed), tally)
-    end_worker(store)
+    end_jobs(store)
     tally.figures |= {"kills": str(n_kills), "runs at the end": str(len(store.runs()))}
     return tally
 

@@ -15,7 +15,6 @@ from tests.training.small import TINY
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.runs import jobs
 from trnn_core.runs.execute import train_run
 from trnn_core.runs.store import RunStore
 
@@ -70,8 +69,8 @@ def core_names(home: Path, series: RelationalSeries, tally: Tally) -> None:
                 lambda n: store.get(n),
                 lambda n: store.delete(n),
                 lambda n: store.restore(n),
-                lambda n: jobs.resume(store, n),
-                lambda n: jobs.ask(store, n, "stop"),
+                lambda n: store.get(n).resume(),
+                lambda n: store.get(n).ask("stop"),
                 lambda n: write_npz(series, home / "data" / f"{n}.npz") if "/" not in n and n else None,
             ):
                 with suppress(TRNNError):  # refused in words, or done inside the store
@@ -114,7 +113,7 @@ async def page_names(url: str, home: Path, tally: Tally) -> None:
                 check_markup(visitor)
                 run = store.runs()[0]
                 assert run.status().is_live and len(run.name) <= 120 and run.name.isprintable(), run.name
-                jobs.ask(store, run.run_id, "cancel")
+                store.get(run.run_id).ask("cancel")
             assert snapshot(home) == before, "something was written beside the data"
             strange = [p.name for p in (home / "data").iterdir() if p.suffix not in (".npz", ".csv") or "/" in p.name]
             assert not strange, f"in the data folder: {strange}"
@@ -134,8 +133,8 @@ def check_markup(visitor: Session) -> None:
 
 
 def names_campaign(folder: Path, series: RelationalSeries, pages: bool = True) -> Tally:
-    from tests.faults.workers import end_worker, make_home
-    from tests.training.end_tasks import end_tasks
+    from tests.faults.workers import make_home
+    from tests.jobs.ending import end_jobs
 
     home, tally = make_home(folder / "home"), Tally()
     core_names(home, series, tally)
@@ -146,6 +145,5 @@ def names_campaign(folder: Path, series: RelationalSeries, pages: bool = True) -
         train_run(store, store.create(TINY, series, run_id=f"named-{n}", name=name))
     with Server(home / "data", home / "runs") as server:
         run_alone(page_names(server.url, home, tally))
-    end_tasks(store)
-    end_worker(store)
+    end_jobs(store)
     return tally

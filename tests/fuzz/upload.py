@@ -9,8 +9,8 @@ from scripts.serve import Server
 from tests.campaign import Tally
 from tests.faults.workers import make_home
 from tests.fuzz.mutate import ENDINGS, make_case
+from tests.jobs.ending import end_jobs
 from tests.load.client import Session, run_alone
-from tests.training.end_tasks import end_tasks
 from trnn_core.runs.store import RunStore
 
 
@@ -41,7 +41,7 @@ def upload_campaign(folder: Path, n_cases: int, seed: int) -> Tally:
             )
 
         run_alone(both())
-        end_tasks(RunStore(home / "runs"))
+        end_jobs(RunStore(home / "runs"))
         left = sorted(p.name for p in (home / "data").iterdir())
         tally.check(left == ["demo.npz"], f"the data folder holds {left}")
     return tally

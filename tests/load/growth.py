@@ -12,12 +12,11 @@ import psutil
 from scripts.serve import Server
 from tests.campaign import Tally
 from tests.faults.workers import WorkerProcess, make_home, reach
+from tests.jobs.ending import end_jobs
 from tests.load.client import Session, run_alone
 from tests.load.visitors import MIX, act
-from tests.training.end_tasks import end_tasks
 from tests.training.small import SMALL
 from trnn_core.data.simulation import simulate
-from trnn_core.runs import jobs
 from trnn_core.runs.store import RunStore
 
 GROWTH = 0.10
@@ -51,7 +50,7 @@ def churn_campaign(folder: Path, n_sessions: int, warm: int = WARM) -> Tally:
         before = megabytes(server)
         run_alone(come_and_go(server, range(warm, n_sessions), tally))
         after = megabytes(server)
-    end_tasks(RunStore(home / "runs"))
+    end_jobs(RunStore(home / "runs"))
     grown = after / before - 1
     tally.check(grown < GROWTH, f"the server grew by {grown:.0%}, from {before:.0f} to {after:.0f} MB")
     tally.figures = {
@@ -86,9 +85,7 @@ def live_campaign(folder: Path, n_updates: int) -> Tally:
     home, tally = make_home(folder / "home"), Tally()
     store = RunStore(home / "runs")
     series = simulate(seed=0, n_actors=15, n_periods=300)  # some epochs a second: a few thousand in the course of it
-    jobs.submit(
-        store, SMALL.changed(**{"train.epochs": 1_000_000, "train.checkpoint_every": 50}), series, run_id="long"
-    )
+    store.submit(SMALL.changed(**{"train.epochs": 1_000_000, "train.checkpoint_every": 50}), series, run_id="long")
     with Server(home / "data", home / "runs") as server, WorkerProcess(store):
         reach(store, "long", 3)
         run_alone(watch(server, max(n_updates // 10, 20), tally))

@@ -16,9 +16,9 @@ import numpy as np
 from scripts.serve import Server
 from tests.campaign import Tally
 from tests.faults.workers import make_home
+from tests.jobs.ending import end_jobs
 from tests.load.client import Session, run_alone
 from tests.load.visitors import choices
-from tests.training.end_tasks import end_tasks
 from tests.training.small import TINY
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.series import QUAD_ACTIONS, Provenance, RelationalSeries
@@ -110,5 +110,5 @@ def isolation_campaign(folder: Path, n_sessions: int, n_actions: int) -> Tally:
 
     with Server(home / "data", home / "runs") as server:
         run_alone(everybody(server.url))
-    end_tasks(store)
+    end_jobs(store)
     return tally

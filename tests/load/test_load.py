@@ -5,6 +5,7 @@ from __future__ import annotations
 from scripts.serve import Server
 from tests.campaign import Tally
 from tests.fuzz.upload import upload_campaign
+from tests.jobs.ending import end_jobs
 from tests.load.client import Session, run_alone
 from tests.load.defaults import defaults_campaign
 from tests.load.door import door_campaign
@@ -12,7 +13,6 @@ from tests.load.growth import come_and_go
 from tests.load.isolation import isolation_campaign
 from tests.load.visitors import MIX
 from tests.trained_store import make_home
-from tests.training.end_tasks import end_tasks
 from trnn_core.runs.store import RunStore
 
 
@@ -51,5 +51,5 @@ def test_a_fresh_server_takes_visitors_of_all_pages_at_once(tmp_path):
     home, tally = make_home(tmp_path / "home"), Tally()
     with Server(home / "data", home / "runs") as server:
         run_alone(come_and_go(server, range(len(MIX)), tally))
-    end_tasks(RunStore(home / "runs"))
+    end_jobs(RunStore(home / "runs"))
     assert tally.failures == []

@@ -14,11 +14,11 @@ import psutil
 
 from scripts.serve import Server
 from tests.campaign import Tally
-from tests.faults.workers import end_worker, make_home, reach
+from tests.faults.workers import make_home, reach
+from tests.jobs.ending import end_jobs
 from tests.load.client import Session, run_alone
-from tests.training.end_tasks import end_tasks
 from trnn_core.data.readers.npz import read_npz
-from trnn_core.runs import jobs
+from trnn_core.jobs import queue
 from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
 
@@ -49,15 +49,12 @@ def busy_server(folder: Path) -> Iterator[tuple[Server, RunStore]]:
     store = RunStore(home / "runs")
     with Server(home / "data", home / "runs") as server:
         try:
-            jobs.submit(
-                store, Recipe(train={"epochs": 100_000}), read_npz(home / "data" / "demo.npz"), run_id="background"
-            )
-            jobs.ensure_worker(store)
+            store.submit(Recipe(train={"epochs": 100_000}), read_npz(home / "data" / "demo.npz"), run_id="background")
+            queue.ensure_worker(store)
             reach(store, "background", 1, 300)
             yield server, store
         finally:
-            end_worker(store)
-            end_tasks(store)
+            end_jobs(store)
 
 
 def choices(visitor: Session) -> list[tuple[str, list]]:

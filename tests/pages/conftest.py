@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.jobs.ending import end_jobs
 from tests.trained_store import make_home
-from trnn_core.jobs.processes import read_beat
+from trnn_core.runs.store import RunStore
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = "app.py"
@@ -35,13 +34,9 @@ def full(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 @pytest.fixture
 def asked(full: Path) -> Iterator[Path]:
-    """A trained store whose task processes are ended afterwards."""
+    """A trained store whose worker and its processes are ended afterwards."""
     yield full
-    for path in (full / "runs" / ".tasks" / ".process").glob("*/*/process.json"):
-        process = read_beat(path)
-        if process:
-            with suppress(ProcessLookupError):
-                os.kill(process["pid"], signal.SIGTERM)
+    end_jobs(RunStore(full / "runs"))
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import pytest
 from tests.pages.test_pages import is_sound, words
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.rolling_origins import backtest
+from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.backtests import result_files
 from trnn_core.runs.store import RunStore
-from trnn_core.runs.tasks import list_tasks
 from trnn_core.verbs.backtest_request import KIND, BacktestRequest
 from trnn_core.verbs.backtest_task import attach
-from ui.executor_choice import means_again
+from ui.executor_choice import resources_again
 
 EVALUATE = "pages/4_Evaluate.py"
 PARTS = ("Leaderboard", "Over time", "Where", "Calibration", "Misses")
@@ -44,7 +44,7 @@ def test_with_nothing_it_says_what_to_do(bare, open_page) -> None:
 
 def test_a_run_that_was_never_tested_offers_to_in_one_click(full, open_page, monkeypatch) -> None:
     started = []
-    monkeypatch.setattr("trnn_core.runs.tasks._ensure_process", lambda task: started.append(task))
+    monkeypatch.setattr("trnn_core.jobs.queue.ensure_worker", lambda store: started.append(store))
     app = open_page(EVALUATE, run="first")
     is_sound(app)
     assert "How good would it have been" in words(app) and "Simulated data" in words(app)
@@ -52,18 +52,18 @@ def test_a_run_that_was_never_tested_offers_to_in_one_click(full, open_page, mon
     assert "against 3 simple methods on 18 past weeks" in button.label
     button.click().run()
     is_sound(app)
-    (task,) = list_tasks(RunStore(full / "runs"), KIND)
-    assert task.run_id == "first" and started[0].task_id == task.task_id
-    assert set(task.arguments["models"]) == {"persistence", "ewma", "relational_ar", "network"}
+    (job,) = list_jobs(RunStore(full / "runs"), KIND)
+    assert job.run_id == "first" and started
+    assert set(job.request["models"]) == {"persistence", "ewma", "relational_ar", "network"}
     assert "Testing" in words(app) and any(b.label == "Stop" for b in app.button)
     next(b for b in app.button if b.label == "Stop").click().run()
-    assert task.status().state == "stopped"
+    assert job.status().state == "stopped"
     app.run()
     assert "The last backtest was stopped" in words(app) and any(b.label == "Go on" for b in app.button)
 
 
 def test_processes_are_chosen_on_the_page_and_of_a_cluster_only_whether(full, open_page, monkeypatch) -> None:
-    monkeypatch.setattr("trnn_core.runs.tasks._ensure_process", lambda task: None)
+    monkeypatch.setattr("trnn_core.jobs.queue.ensure_worker", lambda store: False)
     monkeypatch.setenv("TRNN_CLUSTER", "tcp://lab:8786")
     app = open_page(EVALUATE, run="first")
     where = app.radio(key="new_cluster")
@@ -72,9 +72,9 @@ def test_processes_are_chosen_on_the_page_and_of_a_cluster_only_whether(full, op
     app.number_input(key="new_workers").set_value(3).run()
     app.button(key="start_new").click().run()
     is_sound(app)
-    (task,) = list_tasks(RunStore(full / "runs"), KIND)
-    assert task.means == {"workers": 3, "cluster": True}
-    assert "lab:8786" not in (task.folder / "task.json").read_text()
+    (job,) = list_jobs(RunStore(full / "runs"), KIND)
+    assert job.resources == {"workers": 3, "cluster": True}
+    assert "lab:8786" not in (job.folder / "task.json").read_text()
     monkeypatch.delenv("TRNN_CLUSTER")
     app = open_page(EVALUATE, run="first")
     is_sound(app)
@@ -83,10 +83,10 @@ def test_processes_are_chosen_on_the_page_and_of_a_cluster_only_whether(full, op
 
 def test_stopped_work_goes_on_without_the_address_that_an_older_page_stored(monkeypatch) -> None:
     monkeypatch.delenv("TRNN_CLUSTER", raising=False)
-    assert means_again({"workers": 3, "cluster": "tcp://planted:1"}) == {"workers": 3, "cluster": False}
+    assert resources_again({"workers": 3, "cluster": "tcp://planted:1"}) == {"workers": 3, "cluster": False}
     monkeypatch.setenv("TRNN_CLUSTER", "lab:8786")
-    assert means_again({"workers": 3, "cluster": "tcp://planted:1"}) == {"workers": 3, "cluster": True}
-    assert means_again({"workers": 3, "cluster": ""}) == {"workers": 3, "cluster": False}
+    assert resources_again({"workers": 3, "cluster": "tcp://planted:1"}) == {"workers": 3, "cluster": True}
+    assert resources_again({"workers": 3, "cluster": ""}) == {"workers": 3, "cluster": False}
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -123,12 +123,12 @@ def test_choices_are_taken_from_the_link(tested, files, open_page) -> None:
 
 
 def test_a_data_set_can_be_tested_without_a_run(full, open_page, monkeypatch) -> None:
-    monkeypatch.setattr("trnn_core.runs.tasks._ensure_process", lambda task: None)
+    monkeypatch.setattr("trnn_core.jobs.queue.ensure_worker", lambda store: False)
     app = open_page(EVALUATE, run="set:demo")
     is_sound(app)
     next(b for b in app.button if "Test 3 simple methods" in b.label).click().run()
-    (task,) = list_tasks(RunStore(full / "runs"), KIND)
-    assert task.run_id is None and RunStore(full / "runs").series_path(task.arguments["fingerprint"]).exists()
+    (job,) = list_jobs(RunStore(full / "runs"), KIND)
+    assert job.run_id is None and RunStore(full / "runs").series_path(job.request["fingerprint"]).exists()
 
 
 def test_a_damaged_backtest_is_told_and_a_missing_run_too(tested, open_page) -> None:

@@ -6,11 +6,11 @@ import os
 import signal
 import time
 
+from tests.jobs.ending import slot_process
 from tests.pages.conftest import silent_controls
 from trnn_core.insight.library import list_scenarios, stored_influence
-from trnn_core.jobs.processes import read_beat
+from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.store import RunStore
-from trnn_core.runs.tasks import list_tasks
 
 EXPLAIN = "pages/5_Explain.py"
 
@@ -60,7 +60,7 @@ def test_two_people_who_ask_the_same_share_one_answer(asked, open_page):
     begun = time.monotonic()
     other = open_page(EXPLAIN, **question)
     assert time.monotonic() - begun < 2 and not other.exception and text_of(other) == text_of(first)
-    tasks = [t for t in list_tasks(RunStore(asked / "runs"), "explain") if t.arguments["question"] == "attribution"]
+    tasks = [t for t in list_jobs(RunStore(asked / "runs"), "explain") if t.request["question"] == "attribution"]
     assert [t.status().state for t in tasks] == ["done"]
 
 
@@ -68,9 +68,7 @@ def test_an_answer_that_takes_long_leaves_the_page_free_and_can_be_stopped(asked
     question = {"run": "first", "tab": "Why this forecast"}
     actors = RunStore(asked / "runs").get("first").config["data"]["actors"]
     answered(open_page(EXPLAIN, **question))
-    (place,) = (asked / "runs" / ".tasks" / ".process").glob("*/explain/process.json")
-    process = read_beat(place)
-    assert process is not None
+    process = slot_process(RunStore(asked / "runs"), "explain")
     os.kill(process["pid"], signal.SIGSTOP)  # now every answer takes long
     try:
         begun = time.monotonic()
@@ -81,8 +79,8 @@ def test_an_answer_that_takes_long_leaves_the_page_free_and_can_be_stopped(asked
         app.run()
         assert any("This question was stopped" in i.value for i in app.info)
         app.run()  # looked at again, it is not asked behind the person's back
-        task = list_tasks(RunStore(asked / "runs"), "explain", "first")[0]
-        assert task.arguments["source"] == actors[3] and task.status().state == "stopped"
+        task = list_jobs(RunStore(asked / "runs"), "explain", "first")[0]
+        assert task.request["source"] == actors[3] and task.status().state == "stopped"
     finally:
         os.kill(process["pid"], signal.SIGCONT)
     next(b for b in app.button if b.label == "Ask again").click()

@@ -123,7 +123,7 @@ def test_settings_in_the_link_are_the_settings_of_the_form(full, open_page) -> N
 
 
 def test_starting_a_run_queues_it_with_the_settings_shown(full, open_page, monkeypatch) -> None:
-    monkeypatch.setattr("trnn_core.runs.jobs.ensure_worker", lambda store: False)
+    monkeypatch.setattr("trnn_core.jobs.queue.ensure_worker", lambda store: False)
     app = open_page(TRAIN, **{"quick.train.epochs": "2"})
     app.text_input(key="run_name").set_value("Mine")
     next(b for b in app.button if b.label == "Start training").click()
@@ -136,7 +136,7 @@ def test_starting_a_run_queues_it_with_the_settings_shown(full, open_page, monke
 
 
 def test_cancelling_a_queued_run_and_resuming_it(full, open_page, monkeypatch) -> None:
-    monkeypatch.setattr("trnn_core.runs.jobs.ensure_worker", lambda store: False)
+    monkeypatch.setattr("trnn_core.jobs.queue.ensure_worker", lambda store: False)
     app = open_page(TRAIN, **{"quick.train.epochs": "2"})
     next(b for b in app.button if b.label == "Start training").click()
     app.run()

@@ -12,8 +12,8 @@ import pytest
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.testing.v1 import AppTest
 
+from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.store import RunStore
-from trnn_core.runs.tasks import list_tasks
 
 REPORT = "pages/6_Report.py"
 
@@ -105,7 +105,7 @@ def test_a_file_is_made_beside_the_page_found_by_another_and_offered(asked, open
     assert any(b.label == "Stop" for b in open_page(REPORT, run="first").button)  # somebody else sees it too
     wait(app)
     assert not app.exception and not app.error
-    (task,) = list_tasks(RunStore(asked / "runs"), "export")
+    (task,) = list_jobs(RunStore(asked / "runs"), "export")
     assert task.read("file").startswith(b"%PDF")
     assert any("Save PDF" in str(e.proto) for e in app.get("download_button"))
 
@@ -115,7 +115,7 @@ def test_a_file_is_made_beside_the_page_found_by_another_and_offered(asked, open
 def test_what_is_being_made_can_be_stopped_and_made_after_all(asked, open_page) -> None:
     app = press(open_page(REPORT, form="Everything (ZIP)"), "Make Everything (ZIP)")
     store = RunStore(asked / "runs")
-    (task,) = list_tasks(store, "export")
+    (task,) = list_jobs(store, "export")
     while task.status().done < 0.2:  # a browser prints the PDF
         assert task.status().is_live
         time.sleep(0.05)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tests.pages.conftest import TRAIN
 from trnn_core.data.readers.npz import read_npz
+from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.store import RunStore
 from trnn_core.runs.study import study_folder
-from trnn_core.runs.tasks import list_tasks
 from trnn_core.training.recipes import preset, read_recipe
 from trnn_core.training.search import TuneConfig
 
@@ -47,7 +47,7 @@ def test_a_wrong_range_is_told_and_nothing_is_started(full: Path, open_page) -> 
     area.set_value("data.window=12:4").run()
     next(b for b in app.button if b.label == "Start search").click().run()
     assert any("must go upwards" in e.value for e in app.error)
-    assert list_tasks(RunStore(full / "runs"), kind="tune") == []
+    assert list_jobs(RunStore(full / "runs"), "tune") == []
 
 
 def test_the_best_settings_are_trained_with_one_click(full: Path, open_page) -> None:

@@ -27,7 +27,8 @@ VERBS: dict[str, str] = {
     "cancel": "cancel",
     "resume": "resume",
     "worker": "worker",
-    "task": "task",
+    "job": "job",
+    "task": "job",  # its name before
     "forecast": "forecast",
     "report": "report",
     "export": "export",

@@ -6,7 +6,7 @@ import argparse
 import json
 
 from trnn_core.cli.train import add_store
-from trnn_core.runs import jobs
+from trnn_core.jobs import queue
 from trnn_core.runs.store import RunStore
 
 WORDS = {
@@ -35,16 +35,16 @@ def make(action: str) -> tuple[str, object, object]:
 
     def run(args: argparse.Namespace) -> int:
         store = RunStore(args.runs)
-        result = {}
-        for name in args.names:
+        runs = {name: store.get(name) for name in args.names}
+        for found in runs.values():
             if action == "resume":
-                result[name] = jobs.resume(store, name).status()
+                found.resume()
             else:
-                jobs.ask(store, name, action)  # type: ignore[arg-type]
+                found.ask(action)  # type: ignore[arg-type]
         if action == "resume":
-            jobs.ensure_worker(store)
-        else:
-            result = {name: jobs.wait(store, name, args.wait) for name in args.names}
+            queue.ensure_worker(store)
+        seconds = 0.0 if action == "resume" else args.wait
+        result = {name: found.wait(seconds) for name, found in runs.items()}
         if args.json:
             print(json.dumps({name: status.__dict__ for name, status in result.items()}, indent=1))
         else:

@@ -15,7 +15,8 @@ from trnn_core.data.readers import read_series
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.files import with_no_error
-from trnn_core.runs import jobs, layout
+from trnn_core.jobs import queue
+from trnn_core.runs import layout
 from trnn_core.runs.run import Run, Status
 from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
@@ -90,7 +91,7 @@ def _run(args: argparse.Namespace) -> int:
         return _run_seeds(store, args)
     found = _resumed(store, args) if args.resume else _created(store, args)
     if args.queue:
-        jobs.ensure_worker(store)
+        queue.ensure_worker(store)
         _tell(args, found, found.status(), f"Run {found.run_id} is queued in {store.root}.")
         return 0
     status = train_here(store, found, quiet=args.json)
@@ -104,11 +105,10 @@ def _created(store: RunStore, args: argparse.Namespace) -> Run:
     if args.preset and args.recipe:
         raise TRNNError("Give either --preset or --recipe, not both; single settings can be changed with --set.")
     recipe, series = _asked(args)
-    state = "queued" if args.queue else "paused"  # a worker takes what is queued; this one is ours
-    found = store.create(recipe, series, run_id=args.run_id, name=args.name, tags=args.tag, state=state)
+    labels = {"run_id": args.run_id, "name": args.name, "tags": args.tag}
     if args.queue:
-        jobs.add_ticket(store, found.run_id)
-    return found
+        return store.submit(recipe, series, **labels)
+    return store.create(recipe, series, **labels, state="paused")  # else a worker would take it
 
 
 def _asked(args: argparse.Namespace) -> tuple[Recipe, RelationalSeries]:
@@ -159,10 +159,9 @@ def _resumed(store: RunStore, args: argparse.Namespace) -> Run:
         )
     found = store.get(args.resume)
     if args.queue:
-        return jobs.resume(store, args.resume)
-    status = found.status()
-    if status.state != "queued":  # here and now, without waiting for the worker
-        jobs.check_resumable(found, status)
+        return found.resume()
+    if found.status().state != "queued":  # here and now, without waiting for the worker
+        found.check_resumable()
         with_no_error((found.folder / layout.REQUEST).unlink)
     return found
 

@@ -1,23 +1,23 @@
-"""`worker`: take queued runs and train each in a process of its own."""
+"""`worker`: take queued jobs and do each in a process beside this one."""
 
 from __future__ import annotations
 
 import argparse
 import logging
-import signal
-import subprocess
 import sys
 import time
 
+from trnn_core.cli.job import JOBS
 from trnn_core.cli.train import add_store
 from trnn_core.errors import TRNNError
 from trnn_core.files import is_locked
+from trnn_core.jobs import queue
+from trnn_core.jobs.processes import on_request_to_end
+from trnn_core.jobs.worker import Worker, default_limit
 from trnn_core.runs import layout
-from trnn_core.runs.jobs import code_root, plain_environment, worker_folder
 from trnn_core.runs.store import RunStore
-from trnn_core.runs.worker import Worker, default_limit
 
-HELP = "train queued runs until told to end (Ctrl-C or SIGTERM: running jobs go back to the queue)"
+HELP = "do queued jobs until told to end (Ctrl-C or SIGTERM: running jobs go back to the queue)"
 START_SECONDS = 15.0
 
 
@@ -31,39 +31,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.limit is not None and args.limit < 1:
         raise TRNNError(f"The limit must be at least 1. Got {args.limit} instead.")
+    store = RunStore(args.runs)
     if args.detach:
-        return _detach(args)
+        return _detach(store, args.limit, args.idle_exit)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s worker: %(message)s", stream=sys.stderr)
-    worker = Worker(RunStore(args.runs), args.limit, args.idle_exit)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: worker.end())
+    worker = Worker(store, JOBS, args.limit, args.idle_exit)
+    on_request_to_end(worker.end)
     worker.run()
     return 0
 
 
-def _detach(args: argparse.Namespace) -> int:
-    """A worker in a session of its own: it outlives this process, its terminal and the page that asked for it."""
-    store = RunStore(args.runs)
-    folder = worker_folder(store)
-    folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "trnn_core", "worker", "--runs", str(store.root.resolve())]
-    command += ["--limit", str(args.limit)] if args.limit else []
-    command += ["--idle-exit", str(args.idle_exit)] if args.idle_exit else []
-    with (folder / layout.LOG).open("ab") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=code_root(),
-            env=plain_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    deadline = time.monotonic() + START_SECONDS
+def _detach(store: RunStore, limit: int | None, idle_exit: float | None) -> int:
+    """Start one that outlives this process, and see that it is there."""
+    queue.ensure_worker(store, limit, idle_exit)
+    folder, deadline = queue.worker_folder(store.root), time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if is_locked(folder / "lock"):
             return 0  # ours, or one that somebody else started in the same instant
-        if process.poll() is not None and process.returncode != 0 and not is_locked(folder / "lock"):
+        if not queue.worker_is_alive(store.root):
             break
         time.sleep(0.05)
-    raise TRNNError(f"The worker did not start; see {folder / 'log.txt'}.")
+    raise TRNNError(f"The worker did not start; see {folder / layout.LOG}.")

@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import signal
+import subprocess
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import psutil
+
+import trnn_core
 from trnn_core.errors import TRNNError
 from trnn_core.files import read_sealed, write_sealed
 
@@ -40,7 +47,7 @@ class Identity:
 def identify(pid: int | None = None) -> Identity:
     """This process, or the one with that pid now."""
     pid = os.getpid() if pid is None else pid
-    return Identity(pid, _started(pid)[0], _boot(), _place())
+    return Identity(pid, _started(pid), _boot(), _place())
 
 
 def pulse(process: dict[str, Any] | None) -> Pulse:
@@ -55,32 +62,32 @@ def pulse(process: dict[str, Any] | None) -> Pulse:
         return "unknown"
     if known.boot != _boot():
         return "dead"
-    started, state = _started(known.pid)
-    return "alive" if started == known.started and state not in ("Z", "X") else "dead"
+    return "alive" if known.started and _started(known.pid) == known.started else "dead"
 
 
-def _started(pid: int) -> tuple[str, str]:
-    """Start time in ticks since boot, and the state letter; ('', 'X') for no such process."""
+def _started(pid: int) -> str:
+    """When a process was started, by a clock that nobody sets; empty for no such process, and for one that has ended
+    and is only waited for."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return fields[19], fields[0]
-    except OSError:
-        if Path("/proc/self/stat").exists():
-            return "", "X"
-    import psutil  # systems without /proc
-
-    try:
-        process = psutil.Process(pid)
-        return f"{process.create_time():.2f}", "Z" if process.status() == psutil.STATUS_ZOMBIE else "S"
+        while True:
+            boot = psutil.boot_time()
+            process = psutil.Process(pid)
+            if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+                return ""
+            if not psutil.LINUX:
+                return f"{process.create_time():.2f}"  # noted by the system once
+            started = process.create_time() - boot  # there both are counted from the boot, and move with the clock
+            if psutil.boot_time() == boot:
+                return str(round(started * 100))
     except psutil.Error:
-        return "", "X"
+        return ""
 
 
 def _boot() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
-        return platform.node()
+        return platform.node()  # no such thing but on Linux: the start time has to do
 
 
 def _place() -> str:
@@ -90,16 +97,70 @@ def _place() -> str:
         return platform.node()
 
 
+def machine_name() -> str:
+    """This machine as part of a path."""
+    return re.sub(r"[^A-Za-z0-9-]", "_", platform.node())[:60] or "host"
+
+
+def start_detached(command: list[str], log: Path, threads: int = 1) -> subprocess.Popen:
+    """A process of its own that outlives this one and its terminal; what it prints goes to the end of `log`.
+
+    threads    set in its environment, before any library is loaded
+    """
+    apart: dict[str, Any] = (
+        {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}  # type: ignore[attr-defined]
+        if os.name == "nt"
+        else {"start_new_session": True}
+    )
+    environment = os.environ | {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            command,
+            cwd=Path(trnn_core.__file__).resolve().parents[1],  # where `python -m trnn_core` finds it
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            **apart,
+        )
+
+
+def yield_to_others() -> None:
+    """Pages and other people come first."""
+    psutil.Process().nice(10 if os.name != "nt" else psutil.BELOW_NORMAL_PRIORITY_CLASS)
+
+
+def on_request_to_end(action: Callable[[], None]) -> None:
+    """Call `action` when the system, a person or `ask_to_end` wants this process to end."""
+    for name in ("SIGINT", "SIGTERM", "SIGBREAK"):
+        if number := getattr(signal, name, None):
+            signal.signal(number, lambda *_: action())
+
+
+def ask_to_end(pid: int) -> None:
+    with suppress(OSError):
+        os.kill(pid, signal.SIGTERM if os.name != "nt" else signal.CTRL_BREAK_EVENT)  # type: ignore[attr-defined]
+
+
+def kill_with_children(pid: int) -> None:
+    """End a process and all that it has started, at once."""
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for one in [*process.children(recursive=True), process]:
+            with suppress(psutil.Error):
+                one.kill()
+
+
 class Heartbeat:
     """A thread that counts upwards in a file for as long as the process lives."""
 
     def __init__(self, path: Path, seconds: float = BEAT_SECONDS):
         self.path, self.seconds = Path(path), seconds
         self.progress: dict[str, Any] = {}  # what the loop is at, for whoever watches
+        self.heard = False  # that it was asked to end, and is about to
         self._stop = threading.Event()
-        self._counter = (read_beat(self.path) or {}).get(
-            "counter", 0
-        )  # going on from the last writer's: never a step back
+        last = read_beat(self.path) or {}
+        self._counter = last.get("counter", 0)  # going on from the last writer's: never a step back
         self._process = identify().to_json()
         self._thread = threading.Thread(target=self._run, daemon=True, name="heartbeat")
 
@@ -114,16 +175,18 @@ class Heartbeat:
 
     def beat(self) -> None:
         self._counter += 1
-        payload = {"counter": self._counter, "process": self._process, "progress": dict(self.progress)}
+        payload = {
+            "counter": self._counter,
+            "process": self._process,
+            "progress": dict(self.progress),
+            "heard": self.heard,
+        }
         with suppress(TRNNError):  # a full disk may have room again at the next beat
             write_sealed(self.path, payload, durable=False)
 
     def _run(self) -> None:
         while not self._stop.wait(self.seconds) and self.path.parent.exists():  # deleted: nothing left to report to
             self.beat()
-
-    def _beat(self, content: dict[str, Any]) -> None:
-        write_sealed(self.path, content, durable=False)
 
 
 def read_beat(path: Path) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from trnn_core.models.settings import OneOf, Settings
 
 Activation = Literal["sigmoid", "tanh", "relu", "identity", "hard_sigmoid", "softsign"]
 Init = Literal["glorot", "orthogonal", "identity", "uniform"]
+DYAD_PERIODS = 40  # that a dyad network needs to learn from
 
 
 class ModelConfig(Settings):

@@ -23,6 +23,7 @@ from trnn_core.models.dyad_network import DyadNetwork
 from trnn_core.models.dyad_training import Member, Rows, TrainingPlan, joint_correction, make_members
 from trnn_core.models.features import AR_FEATURES
 from trnn_core.models.highway import Highway
+from trnn_core.models.model_config import DYAD_PERIODS
 from trnn_core.models.panel import Panel
 
 _START = 20  # periods before this have hardly any past
@@ -50,7 +51,7 @@ class Recommended(LevelForecaster):
     """
 
     name = "recommended"
-    min_periods = 40
+    min_periods = DYAD_PERIODS
 
     def __init__(self, n_members: int = 3, plan: TrainingPlan | None = None, parts: Parts | None = None) -> None:
         super().__init__()

@@ -102,3 +102,12 @@ def _group_of(name: str, group: type[BaseModel]) -> type[BaseModel]:
     """The group a section's name stands for."""
     found = group.model_fields[name].annotation if name in group.model_fields else None
     return found if isinstance(found, type) and issubclass(found, BaseModel) else group
+
+
+def check_periods(model: str, needed: int, got: int) -> None:
+    """Refuse a series that is too short for a model."""
+    if got < needed:
+        raise TRNNError(
+            f"The model '{model}' needs at least {needed} periods to learn from. "
+            f"Got {got} instead; choose a longer series or a simpler model."
+        )

@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trnn_core.errors import TRNNError
+from trnn_core.files import read_bytes, read_sealed
 from trnn_core.runs import layout
-from trnn_core.training.checkpoints import newest_good
+from trnn_core.training import checkpoints
 
 if TYPE_CHECKING:
     from trnn_core.runs.run import Run
@@ -56,7 +57,7 @@ def what_is_left(run: Run) -> list[str]:
         "weights": run.weights,
         "forecast": run.forecast,
         "scores": run.summary,
-        "checkpoint": lambda: newest_good(run.folder / layout.CHECKPOINTS)[0],
+        "checkpoint": lambda: checkpoints.newest_good(run.folder / layout.CHECKPOINTS)[0],
     }
     return [name for name, read in parts.items() if _usable(read)]
 
@@ -77,3 +78,43 @@ def describe(run: Run, damage: list[str]) -> str:
     more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
     way = " Resume to train on from the last good checkpoint." if "checkpoint" in left and "settings" in left else ""
     return f"{damage[0].rstrip('.')}{more}. {can}{way}"
+
+
+def find_damage(run: Run) -> list[str]:
+    """Every damage found by reading all files against their checksums; empty when the run is whole."""
+    damage: list[str] = []
+    for name in layout.SEALED:
+        path = run.folder / name
+        if path.exists() or name in (layout.CONFIG, layout.STATUS):
+            damage += _problem(read_sealed, path)
+    for epoch in checkpoints.list_epochs(run.folder / layout.CHECKPOINTS):
+        damage += checkpoints.find_damage(run.folder / layout.CHECKPOINTS / f"{epoch:06d}")
+    try:
+        for name in run.manifest():
+            if not (run.folder / name).exists():
+                damage.append(f"{run.folder / name} is missing")
+            damage += _problem(run.read_checked, name)
+    except TRNNError:
+        pass  # told above
+    return damage + _history_damage(run.folder)
+
+
+def _history_damage(folder: Path) -> list[str]:
+    """Between checkpoint and manifest: the history must begin with, or be the beginning of, the checkpoint's copy."""
+    path = folder / layout.HISTORY
+    try:
+        _, kept, _ = checkpoints.newest_good(folder / layout.CHECKPOINTS)
+    except TRNNError:
+        return []
+    found = read_bytes(path) if path.exists() else b""
+    found = found[: found.rfind(b"\n") + 1]
+    shared = min(len(found), len(kept))
+    return [] if found[:shared] == kept[:shared] else [f"{path} does not match the copy in its checkpoint"]
+
+
+def _problem(read: Callable[[Any], object], argument: Any) -> list[str]:
+    try:
+        read(argument)
+        return []
+    except TRNNError as e:
+        return [str(e)]

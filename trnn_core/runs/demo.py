@@ -9,12 +9,12 @@ from trnn_core.data.readers.npz import read_npz
 from trnn_core.errors import TRNNError
 from trnn_core.files import explain_os_error, sweep_temporaries, sync, temporary_name, write_atomic
 from trnn_core.runs import layout
-from trnn_core.runs.jobs import code_root
 from trnn_core.runs.recorder import write_manifest
 from trnn_core.runs.run import Run, load_run
 from trnn_core.runs.store import RunStore
 from trnn_core.training.checkpoints import list_epochs
 
+_ROOT = Path(__file__).resolve().parents[2]
 DEMO_ID = "demo"
 SHIPPED_HINDCAST = (55, 2)  # origins, steps ahead
 
@@ -26,8 +26,8 @@ def ensure_demo(store: str | Path | RunStore, folder: Path | None = None, data: 
     thrown into the trash stays there.
     """
     store = store if isinstance(store, RunStore) else RunStore(store)
-    folder = folder or code_root() / "data" / "demo_run"
-    data = data or code_root() / "data" / "demo.npz"
+    folder = folder or _ROOT / "data" / "demo_run"
+    data = data or _ROOT / "data" / "demo.npz"
     if (store.root / DEMO_ID).exists():
         return store.get(DEMO_ID)
     if not (folder / layout.CONFIG).exists() or any(n.partition("~")[0] == DEMO_ID for n in store.trash()):

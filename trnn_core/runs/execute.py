@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable, Sequence
 
 from trnn_core.files import sealed_bytes
+from trnn_core.jobs.job import Request
+from trnn_core.jobs.queue import drop_tickets
 from trnn_core.runs import layout
 from trnn_core.runs.forecasting import HORIZON, finish_run
-from trnn_core.runs.jobs import drop_tickets
 from trnn_core.runs.recorder import record
 from trnn_core.runs.run import Run, Status
 from trnn_core.runs.store import RunStore
 from trnn_core.training.checkpoints import arrays_to_bytes
-from trnn_core.training.events import Listener, Request
+from trnn_core.training.events import Listener
 from trnn_core.training.trainer import fit, surroundings
+
+log = logging.getLogger(__name__)
+
+
+def take(store: RunStore, run_id: str, ending: threading.Event) -> None:
+    """The job of a queued run; one that is told to end with its worker goes back to the queue."""
+    status = train_run(
+        store, store.get(run_id), control=lambda: "pause" if ending.is_set() else None, only_if=("queued",)
+    )
+    log.info("%s: %s", status.state, status.message)
+    if status.state == "paused" and ending.is_set():
+        store.get(run_id).resume()
 
 
 def train_run(
@@ -33,7 +48,7 @@ def train_run(
             return now
         resume = recorder.resume_state()
         recorder.write_status(state="running", message="")
-        drop_tickets(store, run.run_id)
+        drop_tickets(store.root, run.run_id)
         series = store.series(run)
         fitted = fit(
             series,
@@ -44,7 +59,7 @@ def train_run(
         )
         files = {}
         if fitted.best_epoch is not None and fitted.outcome not in ("paused", "cancelled"):
-            recorder.write_status(message="Forecasting with the best weights.", eta_seconds=0.0)
+            recorder.finishing(fitted.outcome)
             with surroundings(run.recipe.train):
                 results, summary = finish_run(fitted, run)
                 files = {

@@ -9,7 +9,7 @@ store/.tasks/            what pages asked for: backtests, explanations, exports
 store/.studies/          searches for good settings
 """
 
-from trnn_core.jobs.folder import HEARTBEAT, LOCK, LOG, REQUEST, STATUS
+from trnn_core.jobs.folder import HEARTBEAT, LOCK, LOG, QUEUE, REQUEST, STATUS, TASKS, WORKER
 from trnn_core.training.checkpoints import HISTORY, WEIGHTS
 
 CONFIG = "config.json"  # recipe, data in words, versions: written once, in two copies
@@ -33,6 +33,7 @@ VOLATILE = (HEARTBEAT, LOG, REQUEST, LOCK, LABELS_LOCK, RESERVE)  # no part of w
 SEALED = (CONFIG, CONFIG_COPY, STATUS, LABELS, SUMMARY, MANIFEST)  # JSON with its own checksum
 UNLISTED = {STATUS, MANIFEST, CONFIG_COPY, HEARTBEAT, LOG, *SHARED}  # by the manifest
 
-DATA, QUEUE, TRASH, WORKER, TASKS, STUDIES = ".data", ".queue", ".trash", ".worker", ".tasks", ".studies"
+DATA, TRASH, STUDIES = ".data", ".trash", ".studies"
+TRAIN = "train"  # the verb whose jobs are runs
 
-__all__ = ["HISTORY", "WEIGHTS"]  # of a checkpoint, and of a run
+__all__ = ["HISTORY", "LOCK", "LOG", "QUEUE", "TASKS", "WEIGHTS", "WORKER"]  # named here too, for the house to spell

@@ -28,6 +28,7 @@ from trnn_core.files import (
     write_atomic,
     write_sealed,
 )
+from trnn_core.jobs.job import State
 from trnn_core.jobs.processes import Heartbeat, is_memory_error
 from trnn_core.runs import layout
 from trnn_core.runs.flusher import Flusher
@@ -136,13 +137,23 @@ class Recorder:
             asked = read_sealed(path)["action"]
         except (TRNNError, KeyError):
             return None
-        return asked if asked in ("stop", "pause", "cancel") else None
+        if asked not in self.run.requests:
+            return None
+        self.heartbeat.heard = True  # whoever asked knows now that it will end
+        return asked
+
+    def finishing(self, outcome: str) -> None:
+        """The training is over, and what follows takes its time: whatever is asked of the run now has been heard."""
+        self.heartbeat.heard = True
+        words = "forecasting with the best weights."
+        words = f"Stopping: {words}" if outcome == "stopped" else words.capitalize()
+        self.write_status(message=words, eta_seconds=0.0)
 
     def write_status(self, *, durable: bool = True, **changes: Any) -> None:
         self.status = replace(self.status, **changes, updated=datetime.now().astimezone().isoformat(timespec="seconds"))
         write_sealed(self.folder / layout.STATUS, self.status.__dict__, durable=durable)
 
-    def finish(self, state: str, message: str, files: Mapping[str, bytes]) -> None:
+    def finish(self, state: State, message: str, files: Mapping[str, bytes]) -> None:
         """Write the results, then the checksums of all that must not rot, then the final word."""
         for name, content in files.items():
             write_atomic(self.folder / name, content)
@@ -150,7 +161,7 @@ class Recorder:
         words = ". ".join([message.rstrip("."), *self.repairs]).rstrip(".") + "."
         self.write_status(state=state, message=words, eta_seconds=None)
 
-    def fail(self, state: str, message: str) -> None:
+    def fail(self, state: State, message: str) -> None:
         """The last word of a run that cannot go on; room for it was kept aside."""
         with_no_error((self.folder / layout.RESERVE).unlink)
         try:
@@ -217,7 +228,9 @@ def _make_reserve(folder: Path) -> None:
     path = folder / layout.RESERVE
     try:
         with path.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
+            file.write(bytes(RESERVE_BYTES))
+            file.flush()
+            os.fsync(file.fileno())  # some file systems find out only now that there is no room
     except OSError as e:
         with_no_error(path.unlink)
         if is_disk_full(e):

@@ -7,30 +7,31 @@ heartbeat.json, checkpoints/. What must not rot is listed with its SHA-256 in ma
 from __future__ import annotations
 
 import json
+import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trnn_core.errors import TRNNError
-from trnn_core.files import read_bytes, read_sealed, sha256
-from trnn_core.jobs.processes import Watcher
+from trnn_core.files import lock, read_bytes, read_sealed, sha256, with_no_error
+from trnn_core.jobs import queue
+from trnn_core.jobs.job import Job, JobStatus, Request, State
+from trnn_core.jobs.processes import Watcher, pulse, read_beat
 from trnn_core.models.forecast import Forecast
 from trnn_core.models.hindcast import Hindcast
 from trnn_core.runs import layout
-from trnn_core.runs.checkup import Checkup
+from trnn_core.runs.checkup import Checkup, find_damage
 from trnn_core.training import checkpoints
 from trnn_core.training.config import Recipe
 
 if TYPE_CHECKING:
     import pandas as pd
 
-State = Literal[
-    "queued", "running", "paused", "stopped", "finished", "cancelled", "failed", "diverged", "interrupted", "damaged"
-]
 ENDED = ("stopped", "finished", "cancelled", "failed", "diverged")
 RESUMABLE = ("paused", "stopped", "cancelled", "failed", "interrupted", "damaged")
 HISTORY_COLUMNS = ("epoch", "train_loss", "val_loss", "regulariser", "lr", "grad_norm", "seconds")
@@ -48,40 +49,42 @@ def check_run_id(run_id: str) -> str:
 
 
 @dataclass(frozen=True)
-class Status:
-    """Where a run stands, with a sentence on why."""
+class Status(JobStatus):
+    """Where a run stands, with a sentence on why; `seconds` are those of training, pauses not counted."""
 
-    state: State
-    message: str = ""
     epoch: int = 0
     epochs: int = 0
     best_epoch: int | None = None
     best_val_loss: float | None = None
-    eta_seconds: float | None = None
-    seconds: float = 0.0  # training time so far, pauses not counted
     n_windows: int = 0  # training windows per epoch, for examples per second
-    updated: str = ""  # wall clock of the writer, for people only
-
-    @property
-    def is_live(self) -> bool:
-        return self.state in ("queued", "running")
 
     @property
     def can_resume(self) -> bool:
         return self.state in RESUMABLE
 
 
-class Run:
-    """One run folder. Reads only; cheap to make, and to make again at every look."""
+class Run(Job):
+    """One run folder: a training job, which can also be paused and resumed. Cheap to make again at every look."""
+
+    status_class = Status
+    requests = ("stop", "pause", "cancel")
+    forced: State = "interrupted"
 
     def __init__(self, folder: Path, watcher: Watcher | None = None):
-        self.folder = Path(folder)
-        self.run_id = self.folder.name
-        self.watcher = watcher or Watcher()
+        super().__init__(folder, watcher)
         self.checkup: Checkup | None = None  # set by a store: then a damaged run says so in its status
 
-    def __repr__(self) -> str:
-        return f"Run({self.run_id!r}, {self.status().state})"
+    @property
+    def run_id(self) -> str:
+        return self.job_id
+
+    @property
+    def root(self) -> Path:
+        return self.folder.parent
+
+    @property
+    def threads(self) -> int:  # type: ignore[override]
+        return self.recipe.train.threads
 
     @cached_property
     def config(self) -> dict[str, Any]:
@@ -114,28 +117,71 @@ class Run:
 
     def status(self) -> Status:
         """Where the run stands now; a run whose process is gone is 'interrupted', whatever its file still says."""
-        try:
-            found = read_sealed(self.folder / layout.STATUS)
-            status = Status(**{k: v for k, v in found.items() if k in Status.__dataclass_fields__})
-        except (TRNNError, TypeError) as e:
-            epochs = checkpoints.list_epochs(self.folder / layout.CHECKPOINTS)
-            return Status("damaged", f"The status cannot be read: {e}", epoch=epochs[-1] if epochs else 0)
-        if status.state == "running" and self.watcher.judge(self.folder / layout.HEARTBEAT) == "dead":
-            words = (
-                f"The process ended without finishing; {status.epoch} of {status.epochs} epochs are safe. Resume to go"
-                " on exactly from there."
-            )
-            return Status(**{**status.__dict__, "state": "interrupted", "message": words, "eta_seconds": None})
-        if self.checkup is not None and not status.is_live and (damage := self.checkup.damage(self)):
-            return Status(**{**status.__dict__, "state": "damaged", "message": damage})
-        return status
+        found = super().status()
+        assert isinstance(found, Status)
+        if self.checkup is not None and not found.is_live and (damage := self.checkup.damage(self)):
+            return replace(found, state="damaged", message=damage)
+        return replace(found, done=max(found.done, min(found.epoch / max(found.epochs, 1), 1.0)))
 
-    def progress(self) -> dict[str, Any]:
-        """Epoch and batch the running job is at, as of its last heartbeat."""
-        try:
-            return read_sealed(self.folder / layout.HEARTBEAT)["progress"]
-        except TRNNError:
-            return {}
+    def unreadable(self, error: Exception) -> Status:
+        epochs = checkpoints.list_epochs(self.folder / layout.CHECKPOINTS)
+        return Status("damaged", f"The status cannot be read: {error}", epoch=epochs[-1] if epochs else 0)
+
+    def way_on(self, found: JobStatus) -> str:
+        assert isinstance(found, Status)
+        return f"{found.epoch} of {found.epochs} epochs are safe. Resume to go on exactly from there."
+
+    def with_progress(self, found: JobStatus, progress: Mapping[str, Any]) -> JobStatus:
+        """The epoch that it is in counts by its batches."""
+        assert isinstance(found, Status)
+        if not progress.get("n_steps") or not found.epochs:
+            return found
+        share = max(progress["epoch"] - 1, 0) + progress["step"] / progress["n_steps"]
+        return replace(found, done=min(share / found.epochs, 1.0))
+
+    def ask(self, action: Request = "stop") -> Status:
+        """Stop (keeping the best weights), pause or cancel; what waits or can be resumed does so at once."""
+        status = self.status()
+        if action == "cancel" and status.can_resume:
+            with lock(self.folder / layout.LOCK, f"Run {self.run_id} is being trained again; try once more."):
+                words = f"Cancelled while it was {status.state}."
+                self.write_status(replace(self.status(), state="cancelled", message=words))
+        elif not status.is_live:
+            raise TRNNError(
+                f"Run {self.run_id} must be queued or running to {action} it. It is {status.state} instead."
+            )
+        else:
+            super().ask(action)
+        return self.status()
+
+    def is_leaving(self) -> bool:
+        process = (read_beat(self.folder / layout.HEARTBEAT) or {}).get("process")
+        return process is not None and process["pid"] != os.getpid() and pulse(process) == "alive"
+
+    def resume(self) -> Run:
+        """Queue it again; it goes on exactly from its newest checkpoint."""
+        with lock(self.folder / layout.LOCK, f"Run {self.run_id} is still being trained; nothing to resume."):
+            status = self.check_resumable()
+            with_no_error((self.folder / layout.REQUEST).unlink)
+            self.add_ticket()  # before the lock is let go: whoever tells how the last job ended sees it
+            self.write_status(replace(status, state="queued", message=""))
+        return self
+
+    def add_ticket(self) -> None:
+        queue.add_ticket(self.root, layout.TRAIN, self.run_id)
+
+    def check_resumable(self) -> Status:
+        """How it stands; refused, in words, when it is at work or done."""
+        status = self.status()
+        if status.is_live:
+            raise TRNNError(f"Run {self.run_id} is already {status.state}; nothing to resume.")
+        if status.state == "finished":
+            raise TRNNError(f"Run {self.run_id} is finished; start a new run with more epochs to train longer.")
+        if status.state == "diverged":
+            raise TRNNError(
+                f"Run {self.run_id} diverged and would do so again; start a new run with a smaller learning rate."
+            )
+        return status
 
     def history(self) -> list[dict[str, Any]]:
         """A row per finished epoch; a torn last line is left out."""
@@ -195,35 +241,7 @@ class Run:
 
     def verify(self) -> list[str]:
         """Every damage found by reading all files against their checksums; empty when the run is whole."""
-        damage: list[str] = []
-        for name in layout.SEALED:
-            path = self.folder / name
-            if path.exists() or name in (layout.CONFIG, layout.STATUS):
-                damage += _problem(read_sealed, path)
-        for epoch in checkpoints.list_epochs(self.folder / layout.CHECKPOINTS):
-            damage += checkpoints.find_damage(self.folder / layout.CHECKPOINTS / f"{epoch:06d}")
-        try:
-            for name in self.manifest():
-                if not (self.folder / name).exists():
-                    damage.append(f"{self.folder / name} is missing")
-                damage += _problem(self.read_checked, name)
-        except TRNNError:
-            pass  # told above
-        return damage + self._verify_history()
-
-    def _verify_history(self) -> list[str]:
-        """Between checkpoint and manifest: the history must begin with, or be the beginning of, the checkpoint's
-        copy."""
-        try:
-            _, kept, _ = checkpoints.newest_good(self.folder / layout.CHECKPOINTS)
-        except TRNNError:
-            return []
-        found = _read_if_there(self.folder / layout.HISTORY)
-        found = found[: found.rfind(b"\n") + 1]
-        shared = min(len(found), len(kept))
-        if found[:shared] != kept[:shared]:
-            return [f"{self.folder / 'history.jsonl'} does not match the copy in its checkpoint"]
-        return []
+        return find_damage(self)
 
     def disk_usage(self) -> int:
         """Bytes on disk."""
@@ -260,11 +278,3 @@ def parse_history(content: bytes) -> list[dict[str, Any]]:
 
 def _read_if_there(path: Path) -> bytes:
     return read_bytes(path) if path.exists() else b""
-
-
-def _problem(read: Any, argument: Any) -> list[str]:
-    try:
-        read(argument)
-        return []
-    except TRNNError as e:
-        return [str(e)]

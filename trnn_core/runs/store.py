@@ -1,11 +1,6 @@
 """The run store: a folder of run folders. Create, list, rename, tag, compare, throw away and take back.
 
-    store/<run_id>/          a run
-    store/.data/<sha>.npz    the series that runs were trained on, once each
-    store/.queue/            tickets of queued jobs
-    store/.trash/            deleted runs, until the trash is emptied
-    store/.worker/           lock, heartbeat and log of the worker
-    store/.tasks/            what pages asked for: backtests, explanations
+What is where: `trnn_core.runs.layout`.
 
 A run folder appears in one step and under a name nobody else has; whoever changes it holds its lock.
 """
@@ -33,7 +28,9 @@ from trnn_core.files import (
     with_no_error,
     write_sealed,
 )
+from trnn_core.jobs.job import State
 from trnn_core.jobs.processes import Watcher
+from trnn_core.jobs.queue import drop_tickets
 from trnn_core.runs import layout
 from trnn_core.runs.checkup import Checkup
 from trnn_core.runs.run import Run, Status, check_run_id, load_run
@@ -60,9 +57,10 @@ class RunStore:
         run_id: str | None = None,
         name: str | None = None,
         tags: Iterable[str] = (),
-        state: str = "queued",
+        state: State = "queued",
     ) -> Run:
         """A new run folder with its settings and its data, ready to be trained."""
+        recipe.check_length(len(series))
         self.keep_series(series)
         recipe, notes = fit_to_memory(
             recipe.changed(**{"data.fingerprint": series.fingerprint}), selected_shape(recipe, series)
@@ -77,7 +75,7 @@ class RunStore:
             "versions": _versions(),
             "notes": notes,  # what had to be changed, said again whenever the run tells how it stands
         }
-        status = Status(state=state, epochs=recipe.train.epochs, updated=stamp.isoformat(timespec="seconds"))  # type: ignore[arg-type]
+        status = Status(state=state, epochs=recipe.train.epochs, updated=stamp.isoformat(timespec="seconds"))
         labels = {"name": clean_label(name or run_id), "tags": sorted({clean_label(t) for t in tags})}
         folder, new = self.root / run_id, temporary_name(self.root / run_id)
         try:
@@ -101,6 +99,12 @@ class RunStore:
                 raise TRNNError(f"There is already a run {run_id!r} in {self.root}; choose another id.") from e
             raise explain_os_error(e, folder) from e
         return self._run(folder)
+
+    def submit(self, recipe: Recipe, series: RelationalSeries, **labels: Any) -> Run:
+        """Create a run and queue it; `labels` as in `create`."""
+        run = self.create(recipe, series, **labels)
+        run.add_ticket()
+        return run
 
     def _run(self, folder: Path) -> Run:
         run = Run(folder, self.watcher)
@@ -155,8 +159,7 @@ class RunStore:
                 sync(self.root)
             except OSError as e:
                 raise explain_os_error(e, run.folder) from e
-            for ticket in (self.root / layout.QUEUE).glob(f"*~{run_id}"):
-                ticket.unlink(missing_ok=True)
+            drop_tickets(self.root, run_id)
         return place
 
     def trash(self) -> list[str]:

@@ -10,9 +10,10 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from trnn_core.data import designs, transforms
+from trnn_core.data.windows import split_periods
 from trnn_core.errors import TRNNError
-from trnn_core.models.model_config import ModelConfig
-from trnn_core.models.settings import Settings, unknown
+from trnn_core.models.model_config import DYAD_PERIODS, ModelConfig
+from trnn_core.models.settings import Settings, check_periods, unknown
 
 Design = Literal["many-to-one", "many-to-many", "single-series"]
 Optimiser = Literal["adam", "adamw", "sgd", "rmsprop"]
@@ -204,6 +205,12 @@ class Recipe(Settings):
                 f"got {','.join(map(str, self.model.hidden_shape))}"
             )
         return self
+
+    def check_length(self, n_periods: int) -> None:
+        """Refuse a series that is too short to be learnt from."""
+        split = split_periods(n_periods, self.data.validation, self.data.test)
+        if self.model.network == "dyad":
+            check_periods("recommended", DYAD_PERIODS, len(split.train))
 
     def fixed(self) -> dict[str, Any]:
         """Settings that the chosen kind of network leaves no choice about, with the value they must have."""

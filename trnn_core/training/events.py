@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from trnn_core.jobs.job import Request
 from trnn_core.training.checkpoints import Snapshot
 
-Request = Literal["stop", "pause", "cancel"]
 Outcome = Literal["finished", "stopped", "paused", "cancelled", "diverged"]
-OUTCOME_OF: dict[Request, Outcome] = {"stop": "stopped", "pause": "paused", "cancel": "cancelled"}
 
 
 @dataclass(frozen=True)

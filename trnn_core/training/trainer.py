@@ -13,13 +13,13 @@ import torch
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.jobs.job import OUTCOME_OF
 from trnn_core.models.network import TensorNetwork
 from trnn_core.models.threads import n_threads
 from trnn_core.training.checkpoints import Arrays, Snapshot
 from trnn_core.training.config import Recipe, TrainConfig
 from trnn_core.training.distributed import Group, Job, current, leave
 from trnn_core.training.events import (
-    OUTCOME_OF,
     Control,
     Ended,
     EpochDone,

@@ -22,12 +22,12 @@ from trnn_core.evaluation.rolling_origins import backtest, part_name, parts_of
 from trnn_core.evaluation.scoring import Block, BlockScores
 from trnn_core.files import with_no_error
 from trnn_core.jobs.executors import open_executor, operators_address
+from trnn_core.jobs.process import JobContext
 from trnn_core.runs import layout
 from trnn_core.runs.backtests import result_files
 from trnn_core.runs.recorder import add_results
 from trnn_core.runs.run import Run
 from trnn_core.runs.store import RunStore
-from trnn_core.runs.task_process import TaskContext
 from trnn_core.verbs.backtest_request import BacktestRequest, part_costs
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class Stopped(Exception):
 class Ledger:
     """How much of a backtest is done, in parts weighed by what they cost, and whether to go on."""
 
-    def __init__(self, context: TaskContext, series: RelationalSeries, parts: list[Block], folder: Path):
+    def __init__(self, context: JobContext, series: RelationalSeries, parts: list[Block], folder: Path):
         self.context, self.period, self.series = context, series.period, series
         self.network_seconds = context.store.get(context.run_id).status().seconds if context.run_id else None
         self.models = list(dict.fromkeys(part.model for part in parts))
@@ -86,9 +86,9 @@ class Ledger:
             self.scored[part.model] += scored
 
 
-def run(context: TaskContext) -> None:
+def run(context: JobContext) -> None:
     """Do one backtest, keep its result in the task, and add it to the run it belongs to."""
-    request = BacktestRequest.from_arguments(context.arguments)
+    request = BacktestRequest.from_arguments(context.request)
     context.progress(0.0, "Reading the data.")
     series = read_request_series(context.store, request)
     folder = parts_folder(context.store)
@@ -119,9 +119,12 @@ def run(context: TaskContext) -> None:
 
 
 @contextmanager
-def place_of(context: TaskContext) -> Iterator[Executor | None]:
+def place_of(context: JobContext) -> Iterator[Executor | None]:
     """The cluster or the processes that were asked for; None for this process, which can tell of every origin."""
-    workers, cluster = int(context.means.get("workers", 1)), operators_address(bool(context.means.get("cluster")))
+    workers, cluster = (
+        int(context.resources.get("workers", 1)),
+        operators_address(bool(context.resources.get("cluster"))),
+    )
     if not cluster and workers < 2:
         yield None
         return

@@ -18,9 +18,10 @@ from trnn_core.export.html_report import pdf_report
 from trnn_core.export.material import Material, gather
 from trnn_core.export.presentation import presentation
 from trnn_core.export.slides import slides
+from trnn_core.jobs.process import JobContext
+from trnn_core.jobs.requests import sweep
 from trnn_core.runs import layout
 from trnn_core.runs.run import Run
-from trnn_core.runs.task_process import TaskContext, sweep
 
 KIND, RESULT = "export", "file"
 KEPT = 20  # files of this kind that wait to be saved; a ZIP takes some megabytes
@@ -74,7 +75,7 @@ def arguments_of(run: Run, form: str, sections: Sequence[str]) -> dict[str, Any]
 class Teller:
     """Steps told by a maker as one share: each stage, counted from 0 again, takes half of what is left."""
 
-    def __init__(self, context: TaskContext):
+    def __init__(self, context: JobContext):
         self.context, self.stage, self.last = context, 0, 0.0
 
     def __call__(self, done: int, total: int, what: str) -> None:
@@ -89,8 +90,8 @@ class Teller:
             raise Stopped
 
 
-def run(context: TaskContext) -> None:
-    asked, tell = context.arguments, Teller(context)
+def run(context: JobContext) -> None:
+    asked, tell = context.request, Teller(context)
     context.progress(0.0, "Gathering")
     material = gather(str(context.run_id), context.store, asked["made"])
     try:

@@ -14,7 +14,7 @@ from trnn_core.data.options import ImportOptions
 from trnn_core.data.readers import read_npz, read_series, write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.runs.task_process import TaskContext
+from trnn_core.jobs.process import JobContext
 
 RESULT = "series.npz"
 
@@ -23,7 +23,7 @@ class _Stopped(Exception):
     """Leaves the reader at its next report."""
 
 
-def run(context: TaskContext) -> None:
+def run(context: JobContext) -> None:
     def progress(done: int, total: int) -> None:
         if context.stopping():
             raise _Stopped
@@ -33,9 +33,9 @@ def run(context: TaskContext) -> None:
     context.progress(0.0, "Opening the files")
     try:
         series = read_series(
-            [Path(f) for f in context.arguments["files"]],
-            format=context.arguments["format"],
-            options=ImportOptions(**context.arguments["options"]),
+            [Path(f) for f in context.request["files"]],
+            format=context.request["format"],
+            options=ImportOptions(**context.request["options"]),
             progress=progress,
         )
     except _Stopped:

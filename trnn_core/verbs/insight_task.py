@@ -16,17 +16,17 @@ from trnn_core.insight.responses import impulse_response
 from trnn_core.insight.shocks import Shock
 from trnn_core.insight.surprise import find_unusual
 from trnn_core.insight.view import View
-from trnn_core.runs.task_process import TaskContext
+from trnn_core.jobs.process import JobContext
 
 ANSWER = "answer.npz"
 
 
-def run(context: TaskContext) -> None:
+def run(context: JobContext) -> None:
     """Do one task; its arguments name the question."""
     torch.set_num_threads(1)
     if context.run_id is None:
         raise TRNNError("A question must be about a run. Got none instead.")
-    asked = dict(context.arguments)
+    asked = dict(context.request)
     question = asked.pop("question", "")
     if question in ("influence", "retrain"):
         try:

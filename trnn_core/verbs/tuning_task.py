@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.jobs.executors import open_executor, operators_address
+from trnn_core.jobs.process import JobContext
 from trnn_core.runs.study import study_folder
-from trnn_core.runs.task_process import TaskContext
 from trnn_core.runs.tuning import tune
 from trnn_core.training.config import Recipe
 from trnn_core.training.search import TuneConfig
 
 
-def run(context: TaskContext) -> None:
-    asked = context.arguments
+def run(context: JobContext) -> None:
+    asked = context.request
     settings = dict(asked["config"])
     config = TuneConfig(recipe=Recipe(**settings.pop("recipe")), **settings)
     series = read_npz(context.store.series_path(asked["fingerprint"]))
     context.progress(0.0, "Starting the workers.")
-    address = operators_address(bool(context.means.get("cluster")))
-    with open_executor(address, workers=context.means.get("workers")) as executor:
+    address = operators_address(bool(context.resources.get("cluster")))
+    with open_executor(address, workers=context.resources.get("workers")) as executor:
         tune(
             series,
             config,

@@ -16,6 +16,7 @@ from trnn_core.models.distributions import Bernoulli, Distribution, NegativeBino
 from trnn_core.models.forecast import Forecast, check_horizon
 from trnn_core.models.noise import CountNoise, Noise, fit_count_noise, fit_value_noise
 from trnn_core.models.panel import Panel
+from trnn_core.models.settings import check_periods
 
 _WARM_UP = 10  # origins before this have hardly any past
 _NOISE_ORIGINS = 400  # the noise is learnt from the most recent training periods
@@ -112,11 +113,7 @@ class LevelForecaster:
         return self._train
 
     def check_length(self, series: RelationalSeries) -> None:
-        if len(series) < self.min_periods:
-            raise TRNNError(
-                f"The model '{self.name}' needs at least {self.min_periods} periods to learn from. "
-                f"Got {len(series)} instead; choose a longer series or a simpler model."
-            )
+        check_periods(self.name, self.min_periods, len(series))
 
     def _check_labels(self, series: RelationalSeries) -> None:
         if not self._labels[0]:

@@ -12,17 +12,16 @@ import psutil
 import pytest
 
 from tests.jobs.dask_cluster import Cluster
+from tests.jobs.ending import end_jobs, slot_process, until
 from tests.trained_store import make_home
-from tests.training.end_tasks import end_tasks
-from tests.training.test_jobs import until
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.rolling_origins import backtest
 from trnn_core.export.material import read_backtest
-from trnn_core.files import read_sealed
+from trnn_core.jobs.job import Job
+from trnn_core.jobs.requests import start_job
 from trnn_core.runs.backtests import pack, read_stored, unpack
 from trnn_core.runs.store import RunStore
-from trnn_core.runs.tasks import Task, process_folder, start_task
 from trnn_core.verbs.backtest_request import KIND, BacktestRequest, estimate_seconds
 from trnn_core.verbs.backtest_task import parts_folder, trim_parts
 
@@ -38,15 +37,15 @@ def home(tmp_path_factory):
 def store(home):
     store = RunStore(home / "runs")
     yield store
-    end_tasks(store)
+    end_jobs(store)
 
 
-def begin(store: RunStore, *models: str, protocol: Protocol = SHORT, **means: object) -> Task:
+def begin(store: RunStore, *models: str, protocol: Protocol = SHORT, **resources: object) -> Job:
     request = BacktestRequest.of_run(store.get("first"), models, protocol)
-    return start_task(store, KIND, request.to_arguments(), run_id="first", means=means)
+    return start_job(store, KIND, request.to_arguments(), run_id="first", resources=resources)
 
 
-def ended(task: Task):
+def ended(task: Job):
     until(lambda: not task.status().is_live, "the backtest must end", 120)
     return task.status()
 
@@ -99,7 +98,7 @@ def test_a_stopped_backtest_goes_on_where_it_was(store):
     damaged = found()[0]
     damaged.write_bytes(damaged.read_bytes()[:100])
     again = begin(store, *models, protocol=protocol)
-    assert again.task_id == task.task_id and ended(again).state == "done"
+    assert again.job_id == task.job_id and ended(again).state == "done"
     after = {p.name: p.stat().st_mtime_ns for p in found()}
     assert len(after) == 120 and all(after[n] == t for n, t in kept.items() if n != damaged.name)
     assert len(read_stored(task.read).dates) == 40
@@ -114,15 +113,15 @@ def test_two_processes_and_a_cluster_that_loses_a_worker_give_the_bits_of_one(st
     options = {name: {"recipe": recipe} if name == "network" else {} for name in models}
     here = backtest(store.series(store.get("first")), options, protocol, each=lambda *_: None)
 
-    def done_with(stir=lambda: None, **means: object) -> Task:
+    def done_with(stir=lambda: None, **resources: object) -> Job:
         shutil.rmtree(parts_folder(store), ignore_errors=True)  # nothing is taken from another's work
-        task = start_task(
+        task = start_job(
             store,
             KIND,
             BacktestRequest.of_run(store.get("first"), models, protocol).to_arguments(),
             run_id="first",
             fresh=True,
-            means=means,
+            resources=resources,
         )
         until(
             lambda: len(list(parts_folder(store).glob("*.npz"))) >= 3 or not task.status().is_live, "parts must be kept"
@@ -138,7 +137,7 @@ def test_two_processes_and_a_cluster_that_loses_a_worker_give_the_bits_of_one(st
     assert read_stored(alone.read).made_on == ("this machine",)
     with cluster:
         there = done_with(cluster.kill_worker, cluster=True)
-    assert there.task_id == alone.task_id
+    assert there.job_id == alone.job_id
     assert read_stored(there.read).made_on == (f"cluster 127.0.0.1:{cluster.port}",)
 
 
@@ -150,7 +149,7 @@ def test_a_backtest_on_two_processes_stops_when_asked_and_tells_of_a_cluster_tha
     share = task.status().done
     task.stop()
     assert 0 < share < 1 and ended(task).state == "stopped"
-    process = psutil.Process(read_sealed(process_folder(store, KIND) / "process.json")["pid"])
+    process = psutil.Process(slot_process(store, "backtest")["pid"])
     until(
         lambda: not [p for p in process.children(recursive=True) if "spawn_main" in " ".join(p.cmdline())],
         "no process is left at work",

@@ -9,9 +9,9 @@ import pytest
 
 from tests.training.small import SMALL
 from trnn_core.data.series import RelationalSeries
+from trnn_core.jobs.requests import start_job
 from trnn_core.runs.store import RunStore
 from trnn_core.runs.study import Study, study_folder
-from trnn_core.runs.tasks import start_task
 from trnn_core.training.search import TuneConfig
 
 
@@ -25,13 +25,13 @@ def test_a_page_starts_stops_and_continues_a_search(small_series: RelationalSeri
         "fingerprint": small_series.fingerprint,
         "study": "s",
     }
-    task = start_task(store, "tune", asked, means={"cluster": False, "workers": 1})
+    task = start_job(store, "tune", asked, resources={"cluster": False, "workers": 1})
     study = Study(study_folder(store, "s"))
     wait(lambda: (study.folder / "study.json").exists() and len(study.read()["trials"]) >= 2)
     task.stop()
     wait(lambda: task.status().state == "stopped")
     assert study.read()["state"] == "stopped"
-    task = start_task(store, "tune", asked, means={"cluster": False, "workers": 1})
+    task = start_job(store, "tune", asked, resources={"cluster": False, "workers": 1})
     wait(lambda: task.status().state in ("done", "failed"))
     found = study.read()
     assert task.status().state == "done" and found["state"] == "done" and len(found["trials"]) == 6
