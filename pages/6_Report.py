@@ -6,9 +6,10 @@ import streamlit as st
 
 import ui.everything  # noqa: F401  # first: see there
 from trnn_core.errors import TRNNError
+from trnn_core.export.formats import FORMATS
 from trnn_core.export.material import gather
-from trnn_core.export.report import html_report
 from trnn_core.export.sections import ALWAYS, SECTIONS, choose
+from trnn_core.jobs.context import quiet
 from ui.downloads import save_button
 from ui.forecast_view import read_forecast
 from ui.links import judge
@@ -17,6 +18,8 @@ from ui.pickers import pick_run
 from ui.report_files import make_file
 from ui.report_preview import preview
 from ui.store import forecast_runs, run_store, series_of
+
+REPORT = FORMATS["report"]
 
 
 def main() -> None:
@@ -38,9 +41,9 @@ def main() -> None:
         file, store = f"{run.run_id}-{forecast.dates[0]}", run_store()
         save_button(
             "Report (HTML)",
-            lambda: html_report(gather(run.run_id, store), names).encode(),
-            f"{file}.html",
-            "text/html",
+            lambda: REPORT.make(gather(run.run_id, store), names, quiet),
+            f"{file}.{REPORT.ending}",
+            REPORT.mime,
             "summarize",
             "One file with interactive charts that opens in any browser, without a network.",
             type="primary",

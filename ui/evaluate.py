@@ -10,13 +10,15 @@ import streamlit as st
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.evaluation.costs import fast_first
 from trnn_core.evaluation.forecasters import label
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult
 from trnn_core.runs.backtests import WHOLE, read_stored
 from trnn_core.runs.run import Run
-from trnn_core.runs.tasks import Task, list_tasks, start_task
-from trnn_core.verbs.backtest_request import KIND, BacktestRequest, fast_first
+from trnn_core.runs.tasks import Task, list_tasks
+from trnn_core.verbs.backtest import KIND, Request
+from trnn_core.verbs.task import start
 from ui.executors import checked
 from ui.links import linked
 from ui.pickers import pick_held
@@ -41,19 +43,17 @@ class Subject:
     def train_seconds(self) -> float | None:
         return self.run.status().seconds or None if self.run else None
 
-    def request(self, models: list[str], protocol: Protocol) -> BacktestRequest:
+    def request(self, models: list[str], protocol: Protocol, means: dict[str, Any]) -> Request:
         models = fast_first(models)
         if self.run is not None:
-            return BacktestRequest.of_run(self.run, models, protocol)
-        return BacktestRequest(self.series.fingerprint, tuple(models), protocol)
+            return Request.of_run(self.run, models, protocol, **means)
+        return Request(fingerprint=self.series.fingerprint, models=tuple(models), protocol=protocol, **means)
 
     def start(self, models: list[str], protocol: Protocol, means: dict[str, Any]) -> Task:
         protocol.origins(len(self.series))  # too short a series is told here, not by the task
         if self.run is None:
             run_store().keep_series(self.series)
-        return start_task(
-            run_store(), KIND, self.request(models, protocol).to_arguments(), run_id=self.run_id, means=checked(means)
-        )
+        return start(run_store(), KIND, self.request(models, protocol, checked(means)))
 
     def tasks(self) -> list[Task]:
         """Backtests of this run, or of these data without a run, newest first."""

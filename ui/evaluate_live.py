@@ -7,6 +7,7 @@ import streamlit as st
 from trnn_core.evaluation.forecasters import label
 from trnn_core.runs import layout
 from trnn_core.runs.tasks import Task, TaskStatus, find_task
+from trnn_core.verbs.backtest import Request
 from trnn_core.words import percent
 from ui.evaluate import Subject
 from ui.executors import usual_means
@@ -86,9 +87,5 @@ def _last_words(subject: Subject) -> None:
 
 
 def _again(subject: Subject, task: Task) -> None:
-    from trnn_core.verbs.backtest_request import BacktestRequest
-
-    request = BacktestRequest.from_arguments(task.arguments)
-    st.session_state["watched"] = subject.start(
-        list(request.models), request.protocol, task.means or usual_means()
-    ).task_id
+    asked = Request(run=task.run_id, **task.arguments)
+    st.session_state["watched"] = subject.start(list(asked.models), asked.protocol, task.means or usual_means()).task_id

@@ -17,7 +17,10 @@ from trnn_core.files import is_locked
 from trnn_core.insight.library import weights_of
 from trnn_core.insight.words import NOT_CAUSE
 from trnn_core.runs.run import Run
-from trnn_core.runs.tasks import Task, TaskStatus, find_task, process_folder, start_task
+from trnn_core.runs.tasks import Task, TaskStatus, find_task, process_folder
+from trnn_core.verbs import load
+from trnn_core.verbs.common import ANSWER, Question
+from trnn_core.verbs.task import start
 from ui.downloads import save_button
 from ui.guard import guard, guarded
 from ui.pickers import linked
@@ -25,19 +28,25 @@ from ui.store import run_store
 
 MOMENT = 2.0  # seconds that a page waits for an answer before it gives way to a panel
 REFRESH_SECONDS = 0.5
+# Loaded here, with the page: see ui/everything.py.
+REQUESTS = {verb: load(verb).Request for verb in ("explain", "scenario", "impulse", "unusual", "influence", "warm")}
 PAIR_HELP = "The relation that is looked at goes from the sender to the receiver."
 
 
-def begin(run: Run, question: str, kind: str = "explain", **arguments: Any) -> Task:
+def question_of(run: Run, verb: str, **values: Any) -> Question:
+    """A question about the run's present weights."""
+    return REQUESTS[verb](run=run.run_id, weights=weights_of(run), **values)
+
+
+def begin(run: Run, verb: str, **values: Any) -> Task:
     """Ask, without waiting. The same question about the same weights is answered once."""
-    asked = {"question": question, "weights": weights_of(run), **arguments}
-    return start_task(run_store(), kind, asked, run_id=run.run_id)
+    return start(run_store(), verb, question_of(run, verb, **values))
 
 
-def ask(run: Run, question: str, kind: str = "explain", **arguments: Any) -> bytes:
+def ask(run: Run, verb: str, **values: Any) -> bytes:
     """The answer. One that takes more than a moment is waited for in a panel that leaves the page free, and the page
     ends there until it has come."""
-    asked = f"{run.run_id} {kind} {question} {sorted(arguments.items())}"
+    asked = f"{run.run_id} {verb} {sorted(values.items())}"
     if asked in _stopped():
         st.info("This question was stopped.", icon=":material/stop_circle:")
         st.button(
@@ -48,21 +57,20 @@ def ask(run: Run, question: str, kind: str = "explain", **arguments: Any) -> byt
             help="Begins it anew.",
         )
         st.stop()
-    task = begin(run, question, kind, **arguments)
+    task = begin(run, verb, **values)
     if not wait_for(task):
         st.fragment(_waiting, run_every=REFRESH_SECONDS, key="waiting")(task.task_id, asked)
         st.stop()
     status = task.status()
     if status.state != "done":
         raise TRNNError(status.message or f"The question was {status.state}; reload the page to ask again.")
-    return task.read("answer.npz")
+    return task.read(ANSWER)
 
 
 def warm_up(run: Run) -> None:
     """See to it that a process with this network loaded is there, so that the first question need not wait for it."""
     asleep = not is_locked(process_folder(run_store(), "explain") / "lock")
-    asked = {"question": "warm", "weights": weights_of(run)}
-    start_task(run_store(), "explain", asked, run_id=run.run_id, fresh=asleep)
+    start(run_store(), "warm", question_of(run, "warm"), fresh=asleep)
 
 
 def wait_for(task: Task) -> bool:

@@ -10,12 +10,13 @@ from trnn_core.charts.insight import influence_matrix
 from trnn_core.charts.network import network, strongest
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import PARTS, Influence, InfluenceSet
-from trnn_core.insight.library import stored_influence, weights_of
+from trnn_core.insight.library import stored_influence
 from trnn_core.insight.words import say_check, say_tie, ties
 from trnn_core.runs import layout
 from trnn_core.runs.run import ENDED, Run
-from trnn_core.runs.tasks import Task, find_task, list_tasks
-from ui.explain import ask, begin, download_table
+from trnn_core.runs.tasks import Task, find_task
+from trnn_core.verbs.task import find
+from ui.explain import ask, begin, download_table, question_of
 from ui.guard import guard, guarded
 from ui.page import is_dark, show
 from ui.store import order, positions, run_store
@@ -42,7 +43,7 @@ def influence_tab(run: Run, series: RelationalSeries) -> None:
         return
     found = stored_influence(run)
     if found is None:
-        found = InfluenceSet.from_npz(ask(run, "influence", kind="influence"))
+        found = InfluenceSet.from_npz(ask(run, "influence"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         part = (
             st.segmented_control(
@@ -173,8 +174,7 @@ def check_by_training(run: Run, found: InfluenceSet, part: str) -> None:
         return
     if run.status().state not in ENDED:
         return
-    asked = {"question": "retrain", "weights": weights_of(run)}
-    last = next((t for t in list_tasks(run_store(), "influence", run.run_id) if t.arguments == asked), None)
+    last = find(run_store(), "influence", question_of(run, "influence", retrain=True))
     if last is not None and last.status().is_live:
         st.fragment(_at_work, run_every=1.0, key=f"live-{last.task_id}")(last.task_id)
         return
@@ -191,7 +191,7 @@ def check_by_training(run: Run, found: InfluenceSet, part: str) -> None:
                 f" what does not come back. About {duration(max(seconds, 5.0))}."
             ),
         ):
-            begin(run, "retrain", kind="influence")
+            begin(run, "influence", retrain=True)
             st.rerun()
         st.caption("So far no network was trained again: a tie that looks solid may still depend on this one training.")
 

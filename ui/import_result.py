@@ -17,8 +17,9 @@ from trnn_core.data.readers import write_npz
 from trnn_core.data.report import summary
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.runs.tasks import Task, find_task, start_task
-from trnn_core.verbs.import_task import RESULT, arguments_of, series_of
+from trnn_core.runs.tasks import Task, find_task
+from trnn_core.verbs.import_ import RESULT, request_of, series_of
+from trnn_core.verbs.task import start
 from ui.guard import guard, guarded
 from ui.page import simulated_badge
 from ui.store import data_folder, data_sets, run_store
@@ -30,7 +31,7 @@ REFRESH_SECONDS = 0.5
 
 def begin(paths: list[Path], form: str, options: ImportOptions) -> None:
     """Ask for the import; the page goes on."""
-    task = start_task(run_store(), "import", arguments_of(paths, form, options))
+    task = start(run_store(), "import", request_of(paths, form, options))
     st.query_params[LINK] = task.task_id
 
 

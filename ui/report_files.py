@@ -6,14 +6,15 @@ A task is found by what was asked for, which the link holds: a reload or another
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
+from trnn_core.export.formats import titles
 from trnn_core.runs import layout
 from trnn_core.runs.run import Run
-from trnn_core.runs.tasks import Task, find_task, list_tasks, start_task
-from trnn_core.verbs.export_task import FORMS, KIND, RESULT, arguments_of
+from trnn_core.runs.tasks import Task, find_task
+from trnn_core.verbs.export import KIND, RESULT, Request, request_of
+from trnn_core.verbs.task import find, start
 from ui.downloads import save_button
 from ui.guard import guard, guarded
 from ui.links import judge
@@ -24,10 +25,11 @@ REFRESH_SECONDS = 0.5
 
 
 def make_file(run: Run, sections: Sequence[str], file: str) -> None:
-    judge("form", list(FORMS), "Form")
+    forms = titles()
+    judge("form", list(forms), "Form")
     form = st.selectbox(
         "Another form",
-        list(FORMS),
+        list(forms),
         key="form",
         bind="query-params",
         help=(
@@ -35,8 +37,8 @@ def make_file(run: Run, sections: Sequence[str], file: str) -> None:
             " keys, or all tables, networks, images and recipe at once."
         ),
     )
-    asked = arguments_of(run, form, sections)
-    task = next((t for t in list_tasks(run_store(), KIND, run.run_id) if t.arguments == asked), None)
+    asked = request_of(run, form, sections)
+    task = find(run_store(), KIND, asked)
     status = task.status() if task else None
     if task and status and status.is_live:
         st.fragment(_at_work, run_every=REFRESH_SECONDS, key=f"live-{task.task_id}")(task.task_id, form)
@@ -49,8 +51,8 @@ def make_file(run: Run, sections: Sequence[str], file: str) -> None:
         save_button(
             f"Save {form}",
             lambda: task.read(RESULT),
-            f"{file}.{FORMS[form].ending}",
-            FORMS[form].mime,
+            f"{file}.{forms[form].ending}",
+            forms[form].mime,
             "download",
             "The file that was made.",
             width="stretch",
@@ -61,7 +63,7 @@ def make_file(run: Run, sections: Sequence[str], file: str) -> None:
         width="stretch",
         type="tertiary" if done else "secondary",
         on_click=guarded(_make),
-        args=(run.run_id, asked, done),
+        args=(asked, done),
         help=(
             "Takes from a few seconds to a minute, in the background; it can be stopped, and goes on when the page is"
             " closed."
@@ -69,8 +71,8 @@ def make_file(run: Run, sections: Sequence[str], file: str) -> None:
     )
 
 
-def _make(run_id: str, asked: dict[str, Any], again: bool) -> None:
-    start_task(run_store(), KIND, asked, run_id=run_id, fresh=again)
+def _make(asked: Request, again: bool) -> None:
+    start(run_store(), KIND, asked, fresh=again)
 
 
 def _at_work(task_id: str, form: str) -> None:

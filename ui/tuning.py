@@ -15,10 +15,12 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.runs import jobs
 from trnn_core.runs.study import Study, list_studies
-from trnn_core.runs.tasks import Task, list_tasks, start_task
+from trnn_core.runs.tasks import Task, list_tasks
 from trnn_core.training.config import Recipe
 from trnn_core.training.recipes import read_recipe
 from trnn_core.training.search import TuneConfig, default_space, parse_space
+from trnn_core.verbs.task import start as start_job
+from trnn_core.verbs.tune import Request
 from trnn_core.words import percent
 from ui.executors import checked, pick_cluster, pick_workers
 from ui.guard import guard, guarded
@@ -119,7 +121,7 @@ def start(config: TuneConfig, series: RelationalSeries, means: dict[str, Any]) -
     store.keep_series(series)
     name = f"{datetime.now().astimezone():{NAMED}}"
     settings = config.model_dump(mode="json", exclude_none=True)
-    start_task(store, "tune", {"config": settings, "fingerprint": series.fingerprint, "study": name}, means=means)
+    start_job(store, "tune", Request(config=settings, fingerprint=series.fingerprint, study=name, **means))
     st.session_state["study"] = name
     st.rerun()
 
@@ -178,7 +180,7 @@ def _stop(task: Task) -> None:
 
 def _go_on(task: Task) -> None:
     try:
-        start_task(run_store(), "tune", task.arguments, means=task.means)
+        start_job(run_store(), "tune", Request(**task.arguments, **task.means))
     except TRNNError as e:
         st.toast(str(e), icon=":material/error:")
 

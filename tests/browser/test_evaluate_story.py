@@ -16,7 +16,7 @@ from tests.browser.test_stories import settled, until
 from tests.training.end_tasks import end_tasks
 from trnn_core.runs.store import RunStore
 from trnn_core.runs.tasks import list_tasks
-from trnn_core.verbs.backtest_request import KIND
+from trnn_core.verbs.backtest import KIND
 
 
 @pytest.mark.slow

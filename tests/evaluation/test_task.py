@@ -17,14 +17,15 @@ from tests.training.end_tasks import end_tasks
 from tests.training.test_jobs import until
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.backtest import backtest
+from trnn_core.evaluation.costs import estimate_seconds
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.export.material import read_backtest
 from trnn_core.files import read_sealed
-from trnn_core.runs.backtests import pack, read_stored, unpack
+from trnn_core.runs.backtests import pack, parts_folder, read_stored, trim_parts, unpack
 from trnn_core.runs.store import RunStore
-from trnn_core.runs.tasks import Task, process_folder, start_task
-from trnn_core.verbs.backtest_request import KIND, BacktestRequest, estimate_seconds
-from trnn_core.verbs.backtest_task import parts_folder, trim_parts
+from trnn_core.runs.tasks import Task, process_folder
+from trnn_core.verbs.backtest import KIND, Request
+from trnn_core.verbs.task import start
 
 SHORT = Protocol(min_origins=10, horizon=2)
 
@@ -42,8 +43,7 @@ def store(home):
 
 
 def begin(store: RunStore, *models: str, protocol: Protocol = SHORT, **means: object) -> Task:
-    request = BacktestRequest.of_run(store.get("first"), models, protocol)
-    return start_task(store, KIND, request.to_arguments(), run_id="first", means=means)
+    return start(store, KIND, Request.of_run(store.get("first"), models, protocol, **means))
 
 
 def ended(task: Task):
@@ -58,7 +58,7 @@ def test_a_backtest_is_done_kept_and_added_to_its_run(store):
     assert status.message == "10 past weeks, 3 models. Added to the run."
     result = read_stored(task.read)
     series = store.series(store.get("first"))
-    recipe = BacktestRequest.of_run(store.get("first"), ["network"]).recipe
+    recipe = Request.of_run(store.get("first"), ["network"]).recipe
     here = backtest(series, {"persistence": {}, "mean": {}, "network": {"recipe": recipe}}, SHORT, each=lambda *_: None)
     pd.testing.assert_frame_equal(result.leaderboard(2), here.leaderboard(2))
     pd.testing.assert_frame_equal(result.misses("network"), here.misses("network"))
@@ -108,20 +108,13 @@ def test_a_stopped_backtest_goes_on_where_it_was(store):
 @pytest.mark.slow
 def test_two_processes_and_a_cluster_that_loses_a_worker_give_the_bits_of_one(store, tmp_path):
     models, protocol = ("ewma", "network"), Protocol(min_origins=12, refit_every=2)
-    recipe = BacktestRequest.of_run(store.get("first"), ["network"]).recipe
+    recipe = Request.of_run(store.get("first"), ["network"]).recipe
     options = {name: {"recipe": recipe} if name == "network" else {} for name in models}
     here = backtest(store.series(store.get("first")), options, protocol, each=lambda *_: None)
 
     def done_with(stir=lambda: None, **means: object) -> Task:
         shutil.rmtree(parts_folder(store), ignore_errors=True)  # nothing is taken from another's work
-        task = start_task(
-            store,
-            KIND,
-            BacktestRequest.of_run(store.get("first"), models, protocol).to_arguments(),
-            run_id="first",
-            fresh=True,
-            means=means,
-        )
+        task = start(store, KIND, Request.of_run(store.get("first"), models, protocol, **means), fresh=True)
         until(
             lambda: len(list(parts_folder(store).glob("*.npz"))) >= 3 or not task.status().is_live, "parts must be kept"
         )
@@ -159,9 +152,9 @@ def test_what_cannot_be_scored_says_so(store):
     with pytest.raises(TRNNError, match="must be one of"):
         begin(store, "nonsense")
     with pytest.raises(TRNNError, match="choose a run"):
-        BacktestRequest("f" * 64, ("network",))
+        Request(fingerprint="f" * 64, models=("network",))
     with pytest.raises(TRNNError, match="at least one model"):
-        BacktestRequest("f" * 64, ())
+        Request(fingerprint="f" * 64, models=())
 
 
 def test_the_largest_misses_are_the_largest(store):

@@ -153,9 +153,10 @@ def test_of_two_processes_one_takes_a_task(store):
     n = 12
     made = [_queue_only(store, {"steps": 2, "pause": 0.01, "i": i}) for i in range(n)]
     code = (
-        "import sys; from pathlib import Path; from trnn_core.training import task_process as p; "
-        "from trnn_core.runs.store import RunStore; from tests.training.task_kinds import run; "
-        "t = p.TaskProcess(RunStore(sys.argv[1]), 'steps', lambda: run, 0.3); "
+        "import sys; from pathlib import Path; from trnn_core.runs import task_process as p; "
+        "from trnn_core.runs.store import RunStore; from trnn_core.verbs.task import worker_of; "
+        "from trnn_core.verbs import VERBS, Verb; VERBS['steps'] = Verb('tests.training.task_kinds', 'steps'); "
+        "t = p.TaskProcess(RunStore(sys.argv[1]), 'steps', lambda: worker_of('steps'), 0.3); "
         "t.folder = Path(sys.argv[1]) / '.tasks' / '.process' / sys.argv[2] / 'steps'; t.run()"
     )
     both = [subprocess.Popen([sys.executable, "-c", code, str(store.root), name], cwd=ROOT) for name in ("one", "two")]

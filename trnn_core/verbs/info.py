@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
+from trnn_core.jobs.context import Context
+from trnn_core.verbs.base import BaseRequest, Option, Result, Said
 from trnn_core.words import percent
 
 HELP = "say what is in a series file"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="a series written by `import` or by the dashboard (.npz)")
-    parser.add_argument("--json", action="store_true", help="for machines")
+class Request(BaseRequest):
+    in_store: ClassVar[bool] = False
+
+    file: Annotated[str, Option("a series written by `import` or by the dashboard (.npz)", positional=True)]
 
 
-def run(args: argparse.Namespace) -> int:
-    facts = describe(read_npz(args.file))
-    if args.json:
-        print(json.dumps(facts, indent=1))
-    else:
-        print("\n".join(lines(facts)))
-    return 0
+def run(request: Request, context: Context) -> Result:
+    facts = describe(read_npz(request.file))
+    return Said("\n".join(lines(facts)), facts)
 
 
 def describe(series: RelationalSeries) -> dict[str, Any]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from trnn_core.cli.progress import clock
-from trnn_core.cli.train import add_store
 from trnn_core.errors import TRNNError
+from trnn_core.jobs.context import Context
 from trnn_core.runs.run import Run
 from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import plain, write_recipe
+from trnn_core.verbs.base import BaseRequest, Option, Result, Said
+from trnn_core.verbs.common import store_of
+from trnn_core.words import clock
 
 HELP = "list runs with their status, or look after one"
 ACTIONS = {
@@ -32,28 +33,33 @@ ACTIONS = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    words = "; ".join(f"{name}: {what}" for name, what in ACTIONS.items())
-    parser.add_argument("action", nargs="?", default="list", choices=list(ACTIONS), metavar="ACTION", help=words)
-    parser.add_argument("names", nargs="*", metavar="RUN", help="the run or runs, and what the action asks for")
-    parser.add_argument("--state", help="list only runs in this state")
-    parser.add_argument("--tag", help="list only runs with this tag")
-    parser.add_argument("--text", help="list only runs whose name, id or data mention this")
-    add_store(parser)
-    parser.add_argument("--json", action="store_true", help="for machines")
+class Request(BaseRequest):
+    action: Annotated[
+        str,
+        Option(
+            "; ".join(f"{name}: {what}" for name, what in ACTIONS.items()),
+            positional=True,
+            metavar="ACTION",
+            choices=list(ACTIONS),
+        ),
+    ] = "list"
+    names: Annotated[
+        tuple[str, ...], Option("the run or runs, and what the action asks for", positional=True, metavar="RUN")
+    ] = ()
+    state: Annotated[str | None, Option("list only runs in this state")] = None
+    tag: Annotated[str | None, Option("list only runs with this tag")] = None
+    text: Annotated[str | None, Option("list only runs whose name, id or data mention this")] = None
 
 
-def run(args: argparse.Namespace) -> int:
-    store = RunStore(args.runs)
-    if args.action == "list":
-        rows = [row_of(r) for r in store.runs(state=args.state, tag=args.tag, text=args.text)]
-        print(json.dumps(rows, indent=1) if args.json else table(rows, empty=f"No runs in {store.root}."))
-        return 0
-    if args.action == "verify":
-        return _verify(store, args)
-    result = _change(store, args.action, args.names)
-    print(json.dumps(result, indent=1) if args.json or not isinstance(result, str) else result)
-    return 0
+def run(request: Request, context: Context) -> Result:
+    store = store_of(context)
+    if request.action == "list":
+        rows = [row_of(r) for r in store.runs(state=request.state, tag=request.tag, text=request.text)]
+        return Said(table(rows, empty=f"No runs in {store.root}."), rows)
+    if request.action == "verify":
+        return _verify(store, request.names)
+    found = _change(store, request.action, list(request.names))
+    return Said(found if isinstance(found, str) else json.dumps(found, indent=1), found)
 
 
 def row_of(found: Run) -> dict[str, Any]:
@@ -91,14 +97,11 @@ def _cell(value: Any) -> str:
     return "-" if value is None or value == "" else f"{value:.5g}" if isinstance(value, float) else str(value)[:60]
 
 
-def _verify(store: RunStore, args: argparse.Namespace) -> int:
-    runs = [store.get(name) for name in args.names] if args.names else store.runs()
+def _verify(store: RunStore, names: tuple[str, ...]) -> Result:
+    runs = [store.get(name) for name in names] if names else store.runs()
     damage = {found.run_id: found.verify() for found in runs}
-    if args.json:
-        print(json.dumps(damage, indent=1))
-    else:
-        print("\n".join(f"{name}: {'; '.join(problems) or 'whole'}" for name, problems in damage.items()))
-    return 1 if any(damage.values()) else 0
+    words = "\n".join(f"{name}: {'; '.join(problems) or 'whole'}" for name, problems in damage.items())
+    return Said(words, damage, 1 if any(damage.values()) else 0)
 
 
 def _change(store: RunStore, action: str, names: list[str]) -> Any:
