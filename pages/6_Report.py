@@ -6,9 +6,10 @@ import streamlit as st
 
 import ui.everything  # noqa: F401  # first: see there
 from trnn_core.errors import TRNNError
-from trnn_core.export.html_report import html_report
+from trnn_core.export.formats import FORMATS
 from trnn_core.export.material import gather
 from trnn_core.export.sections import ALWAYS, SECTIONS, choose
+from trnn_core.jobs.context import quiet
 from ui.downloads import save_button
 from ui.links import judge
 from ui.page import TRAIN, empty, page, simulated_badge
@@ -16,6 +17,8 @@ from ui.pickers import pick_run
 from ui.report_files import make_file
 from ui.report_preview import preview
 from ui.store import forecast_runs, read_forecast, run_store, series_of
+
+REPORT = FORMATS["report"]
 
 
 def main() -> None:
@@ -37,9 +40,9 @@ def main() -> None:
         file, store = f"{run.run_id}-{forecast.dates[0]}", run_store()
         save_button(
             "Report (HTML)",
-            lambda: html_report(gather(run.run_id, store), names).encode(),
-            f"{file}.html",
-            "text/html",
+            lambda: REPORT.make(gather(run.run_id, store), names, quiet),
+            f"{file}.{REPORT.ending}",
+            REPORT.mime,
             "summarize",
             "One file with interactive charts that opens in any browser, without a network.",
             type="primary",

@@ -15,9 +15,9 @@ from tests.jobs.ending import end_jobs
 from tests.training.small import TINY
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.files import Busy, is_locked, lock
-from trnn_core.jobs.requests import start_job
 from trnn_core.runs.store import RunStore
-from trnn_core.verbs.backtest_request import KIND, BacktestRequest
+from trnn_core.verbs.as_job import start
+from trnn_core.verbs.backtest import KIND, Request
 
 ROOT = Path(__file__).resolve().parents[1]
 HIDDEN = ("fcntl", "resource", "pwd", "grp", "termios")
@@ -111,8 +111,9 @@ def test_a_queued_training_and_another_job_come_to_their_end(hidden, tmp_path, s
     store = RunStore(tmp_path / "runs")
     run = store.submit(TINY, small_series, run_id="one")
     store.keep_series(small_series)
-    asked = BacktestRequest(small_series.fingerprint, ("persistence",), Protocol(min_origins=10)).to_arguments()
-    job = start_job(store, KIND, asked)  # starts the worker, whose environment hides what this process has
+    protocol = Protocol(min_origins=10)
+    asked = Request(fingerprint=small_series.fingerprint, models=("persistence",), protocol=protocol)
+    job = start(store, KIND, asked)  # starts the worker, whose environment hides what this process has
     try:
         assert run.wait(120).state == "finished", run.status()
         assert job.wait(60).state == "done", job.status()

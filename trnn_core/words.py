@@ -1,4 +1,4 @@
-"""Shares as people read them: one way to write a percentage, on pages, in charts, reports and at the command line."""
+"""Shares and durations as people read them: one way to write each, on pages, in charts, reports and commands."""
 
 from __future__ import annotations
 
@@ -11,3 +11,13 @@ def percent(share: float, digits: int = 0, *, signed: bool = False) -> str:
     (['90 %', '0 %'], '+3.2 %')
     """
     return f"{100 * share:{'+' if signed else ''}z.{digits}f}{SIGN}"
+
+
+def clock(seconds: float) -> str:
+    """A duration as h:mm:ss.
+
+    >>> clock(3725.2)
+    '1:02:05'
+    """
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

@@ -10,15 +10,17 @@ import streamlit as st
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.evaluation.costs import fast_first
 from trnn_core.evaluation.forecasters import label
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult
 from trnn_core.jobs.job import Job
-from trnn_core.jobs.requests import list_jobs, start_job
+from trnn_core.jobs.requests import list_jobs
 from trnn_core.models.likelihoods import likelihood_of
 from trnn_core.runs.backtests import WHOLE, read_stored
 from trnn_core.runs.run import Run
-from trnn_core.verbs.backtest_request import KIND, BacktestRequest, fast_first
+from trnn_core.verbs.as_job import start
+from trnn_core.verbs.backtest import KIND, Request
 from ui.links import linked
 from ui.pickers import pick_held
 from ui.store import data_sets, load_set, run_store, series_of
@@ -42,23 +44,17 @@ class Subject:
     def train_seconds(self) -> float | None:
         return self.run.status().seconds or None if self.run else None
 
-    def request(self, models: list[str], protocol: Protocol) -> BacktestRequest:
+    def request(self, models: list[str], protocol: Protocol, resources: dict[str, Any]) -> Request:
         models = fast_first(models)
         if self.run is not None:
-            return BacktestRequest.of_run(self.run, models, protocol)
-        return BacktestRequest(self.series.fingerprint, tuple(models), protocol)
+            return Request.of_run(self.run, models, protocol, **resources)
+        return Request(fingerprint=self.series.fingerprint, models=tuple(models), protocol=protocol, **resources)
 
     def start(self, models: list[str], protocol: Protocol, resources: dict[str, Any]) -> Job:
         protocol.origins(len(self.series))  # too short a series is told here, not by the job
         if self.run is None:
             run_store().keep_series(self.series)
-        return start_job(
-            run_store(),
-            KIND,
-            self.request(models, protocol).to_arguments(),
-            run_id=self.run_id,
-            resources=resources,
-        )
+        return start(run_store(), KIND, self.request(models, protocol, resources))
 
     def jobs(self) -> list[Job]:
         """Backtests of this run, or of these data without a run, newest first."""

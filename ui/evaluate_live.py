@@ -6,7 +6,7 @@ import streamlit as st
 
 from trnn_core.evaluation.forecasters import label
 from trnn_core.jobs.job import Job, JobStatus
-from trnn_core.verbs.backtest_request import BacktestRequest
+from trnn_core.verbs.backtest import Request
 from trnn_core.words import percent
 from ui.evaluate import Subject
 from ui.executor_choice import resources_again
@@ -64,6 +64,6 @@ def _last_words(subject: Subject) -> None:
 
 
 def _again(subject: Subject, job: Job) -> None:
-    request = BacktestRequest.from_arguments(job.request)
-    started = subject.start(list(request.models), request.protocol, resources_again(job.resources))
+    asked = Request(run=job.run_id, **job.request)
+    started = subject.start(list(asked.models), asked.protocol, resources_again(job.resources))
     st.session_state["watched"] = started.job_id

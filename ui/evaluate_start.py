@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from trnn_core.errors import TRNNError
+from trnn_core.evaluation.costs import FAST, USUAL, estimate_seconds
 from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, label, names
-from trnn_core.evaluation.protocol import Protocol
-from trnn_core.verbs.backtest_request import FAST, USUAL, estimate_seconds, usual_protocol
+from trnn_core.evaluation.protocol import Protocol, usual_protocol
 from ui.evaluate import Subject
 from ui.executor_choice import pick_cluster, pick_workers, usual_resources
 from ui.guard import guarded

@@ -17,8 +17,10 @@ from trnn_core.insight.library import weights_of
 from trnn_core.insight.sentences import NOT_CAUSE
 from trnn_core.jobs.job import Job, JobStatus
 from trnn_core.jobs.lanes import slot_path
-from trnn_core.jobs.requests import start_job
 from trnn_core.runs.run import Run
+from trnn_core.verbs import load
+from trnn_core.verbs.as_job import start
+from trnn_core.verbs.common import ANSWER, Question
 from ui.downloads import save_button
 from ui.guard import guarded
 from ui.job_panel import job_panel, progress_bar, stop_button
@@ -27,19 +29,25 @@ from ui.store import run_store
 
 MOMENT = 2.0  # seconds that a page waits for an answer before it gives way to a panel
 REFRESH_SECONDS = 0.5
+# Loaded here, with the page: see ui/everything.py.
+REQUESTS = {verb: load(verb).Request for verb in ("explain", "scenario", "impulse", "unusual", "influence", "warm")}
 PAIR_HELP = "The relation that is looked at goes from the sender to the receiver."
 
 
-def begin(run: Run, question: str, verb: str = "explain", **arguments: Any) -> Job:
+def question_of(run: Run, verb: str, **values: Any) -> Question:
+    """A question about the run's present weights."""
+    return REQUESTS[verb](run=run.run_id, weights=weights_of(run), **values)
+
+
+def begin(run: Run, verb: str, **values: Any) -> Job:
     """Ask, without waiting. The same question about the same weights is answered once."""
-    asked = {"question": question, "weights": weights_of(run), **arguments}
-    return start_job(run_store(), verb, asked, run_id=run.run_id)
+    return start(run_store(), verb, question_of(run, verb, **values))
 
 
-def ask(run: Run, question: str, verb: str = "explain", **arguments: Any) -> bytes:
+def ask(run: Run, verb: str, **values: Any) -> bytes:
     """The answer. One that takes more than a moment is waited for in a panel that leaves the page free, and the page
     ends there until it has come."""
-    asked = f"{run.run_id} {verb} {question} {sorted(arguments.items())}"
+    asked = f"{run.run_id} {verb} {sorted(values.items())}"
     if asked in _stopped():
         st.info("This question was stopped.", icon=":material/stop_circle:")
         st.button(
@@ -50,21 +58,20 @@ def ask(run: Run, question: str, verb: str = "explain", **arguments: Any) -> byt
             help="Begins it anew.",
         )
         st.stop()
-    job = begin(run, question, verb, **arguments)
+    job = begin(run, verb, **values)
     if not wait_for(job):
         _waiting(job, asked)
         st.stop()
     status = job.status()
     if status.state != "done":
         raise TRNNError(status.message or f"The question was {status.state}; reload the page to ask again.")
-    return job.read("answer.npz")
+    return job.read(ANSWER)
 
 
 def warm_up(run: Run) -> None:
     """See to it that a process with this network loaded is there, so that the first question need not wait for it."""
     asleep = not is_locked(slot_path(run_store().root, "explain"))
-    asked = {"question": "warm", "weights": weights_of(run)}
-    start_job(run_store(), "explain", asked, run_id=run.run_id, fresh=asleep)
+    start(run_store(), "warm", question_of(run, "warm"), fresh=asleep)
 
 
 def wait_for(job: Job) -> bool:

@@ -15,12 +15,12 @@ from trnn_core.charts.look import Measure
 from trnn_core.charts.node_link import network
 from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import PARTS, Influence, InfluenceSet
-from trnn_core.insight.library import stored_influence, weights_of
+from trnn_core.insight.library import stored_influence
 from trnn_core.insight.sentences import say_check, say_tie, ties
 from trnn_core.jobs.job import Job, JobStatus
-from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.run import ENDED, Run
-from ui.explain import ask, begin, download_table
+from trnn_core.verbs.as_job import find
+from ui.explain import ask, begin, download_table, question_of
 from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.page import look, show
 from ui.phrases import duration, escape
@@ -48,7 +48,7 @@ def influence_tab(run: Run, series: RelationalSeries) -> None:
         return
     found = stored_influence(run)
     if found is None:
-        found = InfluenceSet.from_npz(ask(run, "influence", verb="influence"))
+        found = InfluenceSet.from_npz(ask(run, "influence"))
     part, graph, other = pick_view(found)
     beside = found.modes if other == "Mode matrices" and found.modes is not None else found.regression
     side_by_side(found, beside, part, series, graph, other)
@@ -173,8 +173,7 @@ def check_by_training(run: Run, found: InfluenceSet, part: str) -> None:
         return
     if run.status().state not in ENDED:
         return
-    asked = {"question": "retrain", "weights": weights_of(run)}
-    last = next((t for t in list_jobs(run_store(), "influence", run.run_id) if t.request == asked), None)
+    last = find(run_store(), "influence", question_of(run, "influence", retrain=True))
     if last is not None and last.status().is_live:
         job_panel(last, _at_work, key=f"live-{last.job_id}")
         return
@@ -191,7 +190,7 @@ def check_by_training(run: Run, found: InfluenceSet, part: str) -> None:
                 f" what does not come back. About {duration(max(seconds, 5.0))}."
             ),
         ):
-            begin(run, "retrain", verb="influence")
+            begin(run, "influence", retrain=True)
             st.rerun()
         st.caption("So far no network was trained again: a tie that looks solid may still depend on this one training.")
 

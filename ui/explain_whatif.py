@@ -25,7 +25,7 @@ WAYS = ("Plant a shock", "Edit recent weeks")
 
 
 def whatif_tab(run: Run, series: RelationalSeries) -> None:
-    begin(run, "ready")  # the forecast's spread is learnt while the form is filled in
+    begin(run, "warm", spread=True)  # the forecast's spread is learnt while the form is filled in
     shocks = current(series)
     way = st.segmented_control(
         "How",

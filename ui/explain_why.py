@@ -30,7 +30,7 @@ def why_tab(run: Run, series: RelationalSeries) -> None:
         step = pick_step([str(d) for d in series.next_dates(8)], series.period) + 1
     if same_country(source, target, series):
         return
-    found = unpack(Attribution, ask(run, "attribution", source=source, target=target, action=action, step=step))
+    found = unpack(Attribution, ask(run, "explain", source=source, target=target, action=action, step=step))
     table = drivers(found, series.actors, series.actions)
     tell(found, run, series, table)
     left, right = st.columns([2, 3], gap="medium")

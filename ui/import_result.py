@@ -18,8 +18,9 @@ from trnn_core.data.readers import write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.jobs.job import Job, JobStatus
-from trnn_core.jobs.requests import find_job, start_job
-from trnn_core.verbs.import_task import RESULT, arguments_of, series_of
+from trnn_core.jobs.requests import find_job
+from trnn_core.verbs.as_job import start
+from trnn_core.verbs.import_ import RESULT, request_of, series_of
 from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.page import simulated_badge
 from ui.phrases import about_series, escape
@@ -31,7 +32,7 @@ REFRESH_SECONDS = 0.5
 
 def begin(paths: list[Path], form: str, options: ImportOptions) -> None:
     """Ask for the import; the page goes on."""
-    job = start_job(run_store(), "import", arguments_of(paths, form, options))
+    job = start(run_store(), "import", request_of(paths, form, options))
     st.query_params[LINK] = job.job_id
 
 

@@ -6,14 +6,14 @@ A job is found by what was asked for, which the link holds: a reload or another 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
+from trnn_core.export.formats import titles
 from trnn_core.jobs.job import Job, JobStatus
-from trnn_core.jobs.requests import list_jobs, start_job
 from trnn_core.runs.run import Run
-from trnn_core.verbs.export_task import FORMS, KIND, RESULT, arguments_of
+from trnn_core.verbs.as_job import find, start
+from trnn_core.verbs.export import KIND, RESULT, Request, request_of
 from ui.downloads import save_button
 from ui.guard import guarded
 from ui.job_panel import job_panel, progress_bar, stop_button
@@ -25,10 +25,11 @@ REFRESH_SECONDS = 0.5
 
 
 def make_file(run: Run, sections: Sequence[str], file: str) -> None:
-    judge("form", list(FORMS), "Form")
+    forms = titles()
+    judge("form", list(forms), "Form")
     form = st.selectbox(
         "Another form",
-        list(FORMS),
+        list(forms),
         key="form",
         bind="query-params",
         help=(
@@ -36,8 +37,8 @@ def make_file(run: Run, sections: Sequence[str], file: str) -> None:
             " keys, or all tables, networks, images and recipe at once."
         ),
     )
-    asked = arguments_of(run, form, sections)
-    job = next((t for t in list_jobs(run_store(), KIND, run.run_id) if t.request == asked), None)
+    asked = request_of(run, form, sections)
+    job = find(run_store(), KIND, asked)
     status = job.status() if job else None
     if job and status and status.is_live:
 
@@ -55,8 +56,8 @@ def make_file(run: Run, sections: Sequence[str], file: str) -> None:
         save_button(
             f"Save {form}",
             lambda: job.read(RESULT),
-            f"{file}.{FORMS[form].ending}",
-            FORMS[form].mime,
+            f"{file}.{forms[form].ending}",
+            forms[form].mime,
             "download",
             "The file that was made.",
             width="stretch",
@@ -67,7 +68,7 @@ def make_file(run: Run, sections: Sequence[str], file: str) -> None:
         width="stretch",
         type="tertiary" if done else "secondary",
         on_click=guarded(_make),
-        args=(run.run_id, asked, done),
+        args=(asked, done),
         help=(
             "Takes from a few seconds to a minute, in the background; it can be stopped, and goes on when the page is"
             " closed."
@@ -75,5 +76,5 @@ def make_file(run: Run, sections: Sequence[str], file: str) -> None:
     )
 
 
-def _make(run_id: str, asked: dict[str, Any], again: bool) -> None:
-    start_job(run_store(), KIND, asked, run_id=run_id, fresh=again)
+def _make(asked: Request, again: bool) -> None:
+    start(run_store(), KIND, asked, fresh=again)

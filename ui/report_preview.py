@@ -14,7 +14,7 @@ from streamlit import runtime
 from trnn_core.export.html_report import html_report
 from trnn_core.export.material import gather
 from trnn_core.runs.run import Run
-from trnn_core.verbs.export_task import arguments_of
+from trnn_core.verbs.export import request_of
 from ui.store import run_store
 
 HEIGHT = 860
@@ -34,7 +34,7 @@ class Served(NamedTuple):
 
 def preview(run: Run, sections: Sequence[str]) -> None:
     library = publish(_library(), "report-library")
-    page = _page(run.run_id, arguments_of(run, "preview", sections), library.rpartition("/")[2])
+    page = _page(run.run_id, request_of(run, "preview", sections).stored(), library.rpartition("/")[2])
     st.iframe(publish(page, "report-preview"), height=HEIGHT, alt="Preview of the report")
 
 

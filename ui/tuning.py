@@ -16,11 +16,13 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.jobs import queue
 from trnn_core.jobs.job import Job, JobStatus
-from trnn_core.jobs.requests import list_jobs, start_job
+from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.study import Study, list_studies
 from trnn_core.training.config import Recipe
 from trnn_core.training.recipes import read_recipe
 from trnn_core.training.search import TuneConfig, default_space, parse_space
+from trnn_core.verbs.as_job import start as start_job
+from trnn_core.verbs.tune import Request
 from trnn_core.words import percent
 from ui.executor_choice import pick_cluster, pick_workers, resources_again
 from ui.guard import guarded
@@ -122,8 +124,7 @@ def start(config: TuneConfig, series: RelationalSeries, resources: dict[str, Any
     store.keep_series(series)
     name = f"{datetime.now().astimezone():{NAMED}}"
     settings = config.model_dump(mode="json", exclude_none=True)
-    request = {"config": settings, "fingerprint": series.fingerprint, "study": name}
-    start_job(store, "tune", request, resources=resources)
+    start_job(store, "tune", Request(config=settings, fingerprint=series.fingerprint, study=name, **resources))
     st.session_state["study"] = name
     st.rerun()
 
@@ -166,7 +167,7 @@ def _found(name: str, live: bool) -> None:
 
 def _go_on(job: Job) -> None:
     try:
-        start_job(run_store(), "tune", job.request, resources=resources_again(job.resources))
+        start_job(run_store(), "tune", Request(**job.request, **resources_again(job.resources)))
     except TRNNError as e:
         st.toast(str(e), icon=":material/error:")
 

@@ -37,6 +37,7 @@ from trnn_core.evaluation.forecasters import describe, names  # noqa: E402
 from trnn_core.evaluation.protocol import Protocol  # noqa: E402
 from trnn_core.evaluation.results import BacktestResult  # noqa: E402
 from trnn_core.evaluation.rolling_origins import backtest  # noqa: E402
+from trnn_core.words import percent  # noqa: E402
 
 SERIES = ("icews0515_weekly_hoff25_quad", "icews2018_19_daily_hoff25_quad", "keds_levant_weekly_16_quad")
 PARTS = {  # models and how many steps ahead
@@ -109,8 +110,8 @@ def run(
         Protocol(horizon=horizon),
         workers=args.workers,
         store=store / name,
-        progress=lambda done, total, what: print(
-            f"  {name}, {part}: {done}/{total} {what} ({time.perf_counter() - started:.0f} s)", flush=True
+        progress=lambda done, what: print(
+            f"  {name}, {part}: {percent(done)} {what} ({time.perf_counter() - started:.0f} s)", flush=True
         ),
     )
     boards = pd.concat([result.leaderboard(h).assign(horizon=h) for h in range(1, horizon + 1)], ignore_index=True)

@@ -28,9 +28,8 @@ from run import data_parser, stored  # noqa: E402
 
 from trnn_core.data.readers.npz import read_npz  # noqa: E402
 from trnn_core.data.series import Provenance, RelationalSeries  # noqa: E402
-from trnn_core.evaluation.protocol import Protocol  # noqa: E402
+from trnn_core.evaluation.protocol import Protocol, usual_protocol  # noqa: E402
 from trnn_core.evaluation.rolling_origins import backtest  # noqa: E402
-from trnn_core.verbs.backtest_request import usual_protocol  # noqa: E402
 
 WEEKLY, DAILY, KEDS = "icews0515_weekly_hoff25_quad", "icews2018_19_daily_hoff25_quad", "keds_levant_weekly_16_quad"
 RIVALS = ("persistence", "mean", "ewma", "nb_ewma", "ar", "relational_ar")
@@ -65,7 +64,7 @@ def score(name: str, args: argparse.Namespace) -> dict[str, object]:
     series, seconds = change(series), {}
     begun = time.perf_counter()
 
-    def note(done: int, total: int, what: str) -> None:
+    def note(done: float, what: str) -> None:
         nonlocal begun
         seconds[what.split(",")[0]] = time.perf_counter() - begun
         begun = time.perf_counter()

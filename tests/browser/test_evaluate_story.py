@@ -16,7 +16,7 @@ from tests.browser.test_stories import settled, until
 from tests.jobs.ending import end_jobs
 from trnn_core.jobs.requests import list_jobs
 from trnn_core.runs.store import RunStore
-from trnn_core.verbs.backtest_request import KIND
+from trnn_core.verbs.backtest import KIND
 
 
 @pytest.mark.slow

@@ -10,14 +10,15 @@ from tests.browser.test_import import own_csv
 from trnn_core.data.options import ImportOptions
 from trnn_core.data.readers import read_series
 from trnn_core.errors import TRNNError
-from trnn_core.verbs.import_task import RESULT, arguments_of, run, series_of
+from trnn_core.jobs.context import Context, Stopped
+from trnn_core.verbs.import_ import RESULT, Request, request_of, run, series_of
 
 
-class Told:
-    """What a task is given, remembering what it says."""
+class Told(Context):
+    """What a job is given, remembering what it says."""
 
-    def __init__(self, arguments: dict, stop_after: int | None = None):
-        self.request, self.stop_after = arguments, stop_after
+    def __init__(self, stop_after: int | None = None):
+        self.stop_after = stop_after
         self.shares: list[float] = []
         self.files: dict[str, bytes] = {}
 
@@ -40,8 +41,8 @@ def file(tmp_path: Path) -> Path:
 
 def test_the_result_is_the_series_that_the_reader_gives(file: Path) -> None:
     options = ImportOptions(allowed_root=file.parent, actors="all", title="Mine")
-    told = Told(arguments_of([file], "table", options))
-    run(told)  # type: ignore[arg-type]
+    told = Told()
+    run(Request(**request_of([file], "table", options).stored()), told)  # as it comes back from its folder
     made = series_of(told.files[RESULT])
     assert made.fingerprint == read_series(file, format="table", options=options).fingerprint
     assert made.source.title == "Mine"
@@ -49,15 +50,16 @@ def test_the_result_is_the_series_that_the_reader_gives(file: Path) -> None:
 
 
 def test_a_stop_ends_it_and_keeps_nothing(file: Path) -> None:
-    told = Told(arguments_of([file], "table", ImportOptions()), stop_after=1)
-    run(told)  # type: ignore[arg-type]
+    told = Told(stop_after=1)
+    with pytest.raises(Stopped):
+        run(request_of([file], "table", ImportOptions()), told)
     assert told.files == {} and told.shares[-1] < 1.0
 
 
 def test_a_changed_file_is_another_import_and_a_missing_one_is_told(file: Path) -> None:
-    before = arguments_of([file], "table", ImportOptions())
+    before = request_of([file], "table", ImportOptions())
     file.write_bytes(own_csv(weeks=31))
-    assert arguments_of([file], "table", ImportOptions()) != before
+    assert request_of([file], "table", ImportOptions()) != before
     file.unlink()
     with pytest.raises(TRNNError, match="not there any more"):
-        arguments_of([file], "table", ImportOptions())
+        request_of([file], "table", ImportOptions())

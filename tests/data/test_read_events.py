@@ -276,8 +276,9 @@ def test_gdelt_of_an_unknown_width_is_refused(tmp_path: Path) -> None:
 
 
 def test_progress_ends_at_the_whole(tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
+    seen: list[tuple[float, str]] = []
     path = write(tmp_path / "a.tab", icews_text(TWO_DAYS * 500))
-    read_series(path, options=DAYS, progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (path.stat().st_size, path.stat().st_size)
+    read_series(path, options=DAYS, progress=lambda done, words: seen.append((done, words)))
+    size = f"{path.stat().st_size / 1e6:,.1f}"
+    assert seen[-1] == (1.0, f"Reading: {size} of {size} MB")
     assert [d for d, _ in seen] == sorted(d for d, _ in seen)

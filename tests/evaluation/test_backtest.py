@@ -150,8 +150,8 @@ def test_an_interrupted_backtest_goes_on_where_it_stopped(series, tmp_path):
     class Stop(Exception):
         pass
 
-    def stop_after_two(done, total, what):
-        if done == 2:
+    def stop_after_two(done, what):
+        if done == 2 / 6:
             raise Stop
 
     with ThreadPoolExecutor(1) as here:
@@ -161,7 +161,7 @@ def test_an_interrupted_backtest_goes_on_where_it_stopped(series, tmp_path):
         assert 2 <= n_stored < 6
         seen: list[str] = []
         resumed = backtest(
-            series, MODELS, protocol, executor=here, store=tmp_path, progress=lambda *a: seen.append(a[2])
+            series, MODELS, protocol, executor=here, store=tmp_path, progress=lambda *a: seen.append(a[1])
         )
         fresh = backtest(series, MODELS, protocol, executor=here)
     assert sum("scored before" in what for what in seen) == n_stored and len(seen) == 6

@@ -15,15 +15,15 @@ from tests.jobs.dask_cluster import Cluster
 from tests.jobs.ending import end_jobs, slot_process, until
 from tests.trained_store import make_home
 from trnn_core.errors import TRNNError
+from trnn_core.evaluation.costs import estimate_seconds
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.rolling_origins import backtest
 from trnn_core.export.material import read_backtest
 from trnn_core.jobs.job import Job
-from trnn_core.jobs.requests import start_job
-from trnn_core.runs.backtests import pack, read_stored, unpack
+from trnn_core.runs.backtests import pack, parts_folder, read_stored, trim_parts, unpack
 from trnn_core.runs.store import RunStore
-from trnn_core.verbs.backtest_request import KIND, BacktestRequest, estimate_seconds
-from trnn_core.verbs.backtest_task import parts_folder, trim_parts
+from trnn_core.verbs.as_job import start
+from trnn_core.verbs.backtest import KIND, Request
 
 SHORT = Protocol(min_origins=10, horizon=2)
 
@@ -41,8 +41,7 @@ def store(home):
 
 
 def begin(store: RunStore, *models: str, protocol: Protocol = SHORT, **resources: object) -> Job:
-    request = BacktestRequest.of_run(store.get("first"), models, protocol)
-    return start_job(store, KIND, request.to_arguments(), run_id="first", resources=resources)
+    return start(store, KIND, Request.of_run(store.get("first"), models, protocol, **resources))
 
 
 def ended(task: Job):
@@ -57,7 +56,7 @@ def test_a_backtest_is_done_kept_and_added_to_its_run(store):
     assert status.message == "10 past weeks, 3 models. Added to the run."
     result = read_stored(task.read)
     series = store.series(store.get("first"))
-    recipe = BacktestRequest.of_run(store.get("first"), ["network"]).recipe
+    recipe = Request.of_run(store.get("first"), ["network"]).recipe
     here = backtest(series, {"persistence": {}, "mean": {}, "network": {"recipe": recipe}}, SHORT, each=lambda *_: None)
     pd.testing.assert_frame_equal(result.leaderboard(2), here.leaderboard(2))
     pd.testing.assert_frame_equal(result.misses("network"), here.misses("network"))
@@ -109,20 +108,13 @@ def test_two_processes_and_a_cluster_that_loses_a_worker_give_the_bits_of_one(st
     cluster = Cluster(tmp_path, 2)
     monkeypatch.setenv("TRNN_CLUSTER", cluster.address)
     models, protocol = ("ewma", "network"), Protocol(min_origins=12, refit_every=2)
-    recipe = BacktestRequest.of_run(store.get("first"), ["network"]).recipe
+    recipe = Request.of_run(store.get("first"), ["network"]).recipe
     options = {name: {"recipe": recipe} if name == "network" else {} for name in models}
     here = backtest(store.series(store.get("first")), options, protocol, each=lambda *_: None)
 
     def done_with(stir=lambda: None, **resources: object) -> Job:
         shutil.rmtree(parts_folder(store), ignore_errors=True)  # nothing is taken from another's work
-        task = start_job(
-            store,
-            KIND,
-            BacktestRequest.of_run(store.get("first"), models, protocol).to_arguments(),
-            run_id="first",
-            fresh=True,
-            resources=resources,
-        )
+        task = start(store, KIND, Request.of_run(store.get("first"), models, protocol, **resources), fresh=True)
         until(
             lambda: len(list(parts_folder(store).glob("*.npz"))) >= 3 or not task.status().is_live, "parts must be kept"
         )
@@ -164,9 +156,9 @@ def test_what_cannot_be_scored_says_so(store):
     with pytest.raises(TRNNError, match="must be one of"):
         begin(store, "nonsense")
     with pytest.raises(TRNNError, match="choose a run"):
-        BacktestRequest("f" * 64, ("network",))
+        Request(fingerprint="f" * 64, models=("network",))
     with pytest.raises(TRNNError, match="at least one model"):
-        BacktestRequest("f" * 64, ())
+        Request(fingerprint="f" * 64, models=())
 
 
 def test_the_largest_misses_are_the_largest(store):

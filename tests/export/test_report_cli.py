@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from trnn_core.cli import main
-from trnn_core.export.bundle import zip_bundle
+from trnn_core.export.formats import zip_bundle
 from trnn_core.export.material import Material
 from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import read_recipe

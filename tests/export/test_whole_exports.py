@@ -19,7 +19,7 @@ from pypdf import PdfReader
 
 from tests.shared_data import REPOSITORY, shared_file
 from trnn_core.data.readers.npz import read_npz
-from trnn_core.export.bundle import write_bundle
+from trnn_core.export.formats import write_bundle
 from trnn_core.export.html_report import html_report
 from trnn_core.export.material import Material, gather
 from trnn_core.runs.execute import train_run

@@ -1,45 +1,58 @@
-"""Verbs to test with: `python -m tests.jobs.kinds worker ...` knows them besides the real ones."""
+"""A verb to test jobs with: `python -m tests.jobs.kinds worker ...` knows it besides the real ones."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
+from typing import Annotated
 
 from trnn_core.cli import main
-from trnn_core.cli.job import JOBS
 from trnn_core.errors import TRNNError
 from trnn_core.jobs import queue, worker
-from trnn_core.jobs.lanes import Verb
-from trnn_core.jobs.process import JobContext
+from trnn_core.jobs.context import Context
+from trnn_core.verbs import VERBS, Verb
+from trnn_core.verbs.base import BaseRequest, Option, Result, Said
 
+HELP = "add numbers, one step at a time"
 IDLE = 1.0
 
 
-def run(context: JobContext) -> None:
-    asked = context.request
-    if asked.get("fail") == "input":
+class Request(BaseRequest):
+    run: str | None = None
+    steps: Annotated[int, Option("numbers to add")] = 1
+    done_before: int = 0
+    pause: Annotated[float, Option("seconds for each")] = 0.0
+    fail: str | None = None
+    deaf: bool = False
+    slow_end: float = 0.0
+    i: int = 0
+    name: str = ""
+
+
+def run(request: Request, context: Context) -> Result:
+    if request.fail == "input":
         raise TRNNError("The week must be a Thursday. Got a Friday instead.")
-    if asked.get("fail") == "bug":
+    if request.fail == "bug":
         raise ZeroDivisionError("nobody expected this")
-    if asked.get("deaf"):
+    if request.deaf:
         time.sleep(600)
-    if asked.get("slow_end"):  # hears at once, and has much to put away
+    if request.slow_end:  # hears at once, and has much to put away
         while not context.stopping():
             time.sleep(0.02)
-        time.sleep(asked["slow_end"])
-        return
-    with (context.store.root / "diary.txt").open("a") as diary:  # one line per time that the work is really done
-        diary.write(f"{context.job_id}\n")
-    n = asked.get("steps", 1)
+        time.sleep(request.slow_end)
+        return Said("")
+    with (context.runs / "diary.txt").open("a") as diary:  # one line per time that the work is really done
+        diary.write(f"{getattr(context, 'job_id', 'here')}\n")
+    n = request.steps
     context.progress(0.0, "Starting.")
-    for step in range(asked.get("done_before", 0), n):
-        if context.stopping():
-            return
+    for step in range(request.done_before, n):
+        context.check()
         context.progress(step / n, f"step {step + 1} of {n}")
-        time.sleep(asked.get("pause", 0.0))
+        time.sleep(request.pause)
     context.write("answer.txt", f"{sum(range(n))}".encode())
     context.progress(1.0, "All steps are done.")
+    return Said(f"They make {sum(range(n))}.", {"sum": sum(range(n))})
 
 
 def slow_forecast(seconds: float) -> None:
@@ -63,5 +76,5 @@ if __name__ == "__main__":
     if "TRNN_TEST_DEAF" in os.environ:
         deaf_training()
     queue.PROGRAM = "tests.jobs.kinds"
-    JOBS["steps"] = Verb("tests.jobs.kinds", "steps", IDLE)
+    VERBS["steps"] = Verb("tests.jobs.kinds", "steps", IDLE)
     sys.exit(main())

@@ -196,10 +196,10 @@ def test_of_two_processes_one_takes_a_task(store):
     n = 12
     made = [_queue_only(store, {"steps": 2, "pause": 0.01, "i": i}) for i in range(n)]
     code = (
-        "import sys; from functools import partial; from pathlib import Path; from trnn_core.jobs import process as p; "
-        "from trnn_core.runs.store import RunStore; from tests.jobs.kinds import run; "
-        "slot = Path(sys.argv[1]) / '.worker' / sys.argv[2] / 'slot-steps-0'; take = partial(p.take_job, lambda: run); "
-        "p.JobProcess(RunStore(sys.argv[1]), slot, ['steps'], lambda verb: take, 0.3).run()"
+        "import sys; from pathlib import Path; from trnn_core.jobs.process import JobProcess; "
+        "from trnn_core.runs.store import RunStore; from trnn_core.jobs.lanes import Verb; "
+        "slot = Path(sys.argv[1]) / '.worker' / sys.argv[2] / 'slot-steps-0'; steps = Verb('tests.jobs.kinds', 'steps'); "
+        "JobProcess(RunStore(sys.argv[1]), slot, ['steps'], lambda verb: steps.take(), 0.3).run()"
     )
     both = [subprocess.Popen([sys.executable, "-c", code, str(store.root), name], cwd=ROOT) for name in ("one", "two")]
     assert [p.wait(60) for p in both] == [0, 0]

@@ -13,7 +13,6 @@ import pytest
 
 from tests.jobs.ending import until
 from tests.training.small import SMALL, TINY
-from trnn_core.cli.job import JOBS
 from trnn_core.data.simulation import simulate
 from trnn_core.errors import TRNNError
 from trnn_core.files import read_sealed, write_sealed
@@ -24,6 +23,7 @@ from trnn_core.jobs.processes import pulse, read_beat
 from trnn_core.jobs.worker import Child, Worker, default_limit
 from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import preset
+from trnn_core.verbs import job_verbs
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = SMALL.changed(**{"train.epochs": 100_000, "train.checkpoint_every": 3})
@@ -173,7 +173,7 @@ def test_a_job_that_cannot_start_says_why(store, small_series):
 def test_a_lost_ticket_is_found_again(store, small_series):
     store.create(TINY, small_series, run_id="lost")  # killed before the ticket was written
     assert queue.queued(store, "train") == []
-    repair_queue(store, JOBS)
+    repair_queue(store, job_verbs())
     assert queue.queued(store, "train") == ["lost"]
 
 
@@ -184,7 +184,7 @@ def test_what_a_killed_writer_left_in_the_store_is_swept(store, small_series):
         folder.mkdir()
         (folder / "config.json").touch()
     os.utime(old, (time.time() - 7200, time.time() - 7200))
-    repair_queue(store, JOBS)
+    repair_queue(store, job_verbs())
     assert not old.exists() and new.exists() and store.get("kept").verify() == []
 
 
@@ -220,7 +220,7 @@ def test_what_waits_says_why(store, small_series, monkeypatch):
     assert second.status().message == "Waiting for a worker to take it."
     monkeypatch.setattr(queue, "worker_is_alive", lambda root: True)
     assert "next in the queue" in first.status().message and "1 before it" in second.status().message
-    worker = Worker(store, JOBS)
+    worker = Worker(store, job_verbs())
     worker.folder.mkdir(parents=True)
     worker._tell_trouble(MemoryError("no"))
     assert "no" in first.status().message
@@ -253,7 +253,7 @@ def test_tickets_of_an_earlier_version_are_understood(store, small_series):
     run = store.create(TINY, small_series, run_id="old")
     (store.root / ".queue").mkdir()
     (store.root / ".queue" / "00000000000000000001~old").touch()
-    repair_queue(store, JOBS)
+    repair_queue(store, job_verbs())
     assert queue.queued(store, "train") == ["old"] and len(list((store.root / ".queue").iterdir())) == 1
     assert run.status().state == "queued"
 
@@ -279,7 +279,7 @@ def test_a_job_without_the_memory_to_begin_ends_and_says_why(store, small_series
     run = store.submit(TINY, small_series, run_id="x")
     with (run.folder / "log.txt").open("ab") as output:
         process = subprocess.Popen([sys.executable, "-c", code], stderr=output, start_new_session=True)
-    worker = Worker(store, JOBS)
+    worker = Worker(store, job_verbs())
     slot = store.root / "slot-training-0"
     worker.children[slot] = Child(process, run, queue.tickets_of(store.root, "x"), run.folder / "log.txt")
     until(lambda: (worker._end_stuck(), worker._reap(), not worker.children)[-1], "it must be ended")
@@ -293,7 +293,7 @@ def test_a_second_worker_is_refused(store):
     with WorkerProcess(store):
         until(lambda: queue.worker_is_alive(store.root), "the worker must start")
         with pytest.raises(TRNNError, match="already at work"):
-            Worker(store, JOBS).run()
+            Worker(store, job_verbs()).run()
 
 
 def test_the_default_limit_is_half_the_cores():

@@ -8,10 +8,9 @@ from tests.pages.test_pages import is_sound, words
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.rolling_origins import backtest
 from trnn_core.jobs.requests import list_jobs
-from trnn_core.runs.backtests import result_files
+from trnn_core.runs.backtests import attach, result_files
 from trnn_core.runs.store import RunStore
-from trnn_core.verbs.backtest_request import KIND, BacktestRequest
-from trnn_core.verbs.backtest_task import attach
+from trnn_core.verbs.backtest import KIND, Request
 from ui.executor_choice import resources_again
 
 EVALUATE = "pages/4_Evaluate.py"
@@ -22,10 +21,10 @@ PARTS = ("Leaderboard", "Over time", "Where", "Calibration", "Misses")
 def files(trained):
     """A backtest of the run in the trained store, made once."""
     store = RunStore(trained / "runs")
-    request = BacktestRequest.of_run(
+    request = Request.of_run(
         store.get("first"), ["persistence", "mean", "network"], Protocol(min_origins=10, horizon=2)
     )
-    result = backtest(store.series(store.get("first")), request.options(), request.protocol, each=lambda *_: None)
+    result = backtest(store.series(store.get("first")), request.model_options(), request.protocol, each=lambda *_: None)
     return result, result_files(result)
 
 

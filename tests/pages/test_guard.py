@@ -31,7 +31,7 @@ def told(app: AppTest, caplog) -> str:
 
 def test_a_button_whose_work_breaks_says_so_and_the_page_is_still_there(full, open_page, monkeypatch, caplog) -> None:
     app = open_page(REPORT)
-    monkeypatch.setattr("ui.report_files.start_job", break_down)
+    monkeypatch.setattr("ui.report_files.start", break_down)
     with caplog.at_level(logging.ERROR, "trnn.dashboard"):
         next(b for b in app.button if b.label == "Make PDF").click()
         app.run()

@@ -9,6 +9,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 
 MIN_ORIGINS = 50
+_LEARN = 62  # periods that the networks need before the first origin
 
 
 @dataclass(frozen=True)
@@ -70,3 +71,12 @@ class Protocol:
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
+
+
+def usual_protocol(n_periods: int) -> Protocol:
+    """The last tenth, at least 50 periods; fewer where the series is short, so that enough is left to learn from.
+
+    >>> [len(usual_protocol(n).origins(n)) for n in (548, 120, 80)]
+    [55, 40, 18]
+    """
+    return Protocol(min_origins=max(2, min(MIN_ORIGINS, n_periods // 3, n_periods - _LEARN)))

@@ -28,9 +28,9 @@ from trnn_core.evaluation.metrics import FIRST_SCORES, score_names
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult, join
 from trnn_core.evaluation.scoring import Block, BlockScores, check_scores, run_block
+from trnn_core.jobs.context import Progress, quiet
 from trnn_core.jobs.executors import HERE, open_executor
 
-Progress = Callable[[int, int, str], None]
 Each = Callable[[Block, int], None]
 POLL_SECONDS = 0.5
 _VERSION = 2  # raise when scores change their meaning: stored parts of an older version are not reused
@@ -45,7 +45,7 @@ def backtest(
     workers: int | None = None,
     cluster: str | None = None,
     store: Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
     each: Each | None = None,
     idle: Callable[[], None] | None = None,
 ) -> BacktestResult:
@@ -55,7 +55,7 @@ def backtest(
     executor  where to run; by default local processes, `workers` of them (as many as processors), one thread each
     cluster   the address of a Dask scheduler to use instead (by default that in TRNN_CLUSTER)
     store     a folder for finished parts: a backtest that was interrupted goes on where it stopped
-    progress  called with (parts done, parts in all, what was finished)
+    progress  told the share of parts done and what was finished, after each part
     each      called with a part and the number of its origins scored so far: after every origin where the work is
               done here, part after part (without executor, workers or cluster), else when the part is done
     idle      called twice a second while others work; it may raise to end the backtest
@@ -73,7 +73,7 @@ def backtest(
     for i, path in enumerate(paths):
         if path is not None and path.exists():
             done[i] = BlockScores.load(path)
-            _report(progress, len(done), total, f"{tasks[i].model} was scored before")
+            progress(len(done) / total, f"{tasks[i].model} was scored before")
     todo = [i for i in range(total) if i not in done]
     here = each if executor is None and workers is None and cluster is None else None
     for i, scores in (
@@ -84,7 +84,7 @@ def backtest(
             scores.save(path)
         if each and not here:
             each(tasks[i], len(tasks[i].origins))
-        _report(progress, len(done), total, _name(series, tasks[i]))
+        progress(len(done) / total, _name(series, tasks[i]))
     parts = {name: [done[i] for i, task in enumerate(tasks) if task.model == name] for name in options}
     return BacktestResult.of(series, protocol, {name: join(blocks) for name, blocks in parts.items()})
 
@@ -179,8 +179,3 @@ def _check_names(options: Mapping[str, dict[str, Any]]) -> None:
 
 def _name(series: RelationalSeries, task: Block) -> str:
     return f"{task.model}, origins {series.dates[task.origins[0]]} to {series.dates[task.origins[-1]]}"
-
-
-def _report(progress: Progress | None, done: int, total: int, what: str) -> None:
-    if progress is not None:
-        progress(done, total, what)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -10,8 +10,6 @@ import plotly.graph_objects as go
 
 from trnn_core.charts.theme import number
 from trnn_core.words import SIGN
-
-Progress = Callable[[int, int, str], None]  # steps done, steps in all, what comes next
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,3 @@ def _texts(column: pd.Series, signed: bool, form: str | None) -> list[tuple[str,
 
 def _figure(x: float, form: str) -> str:
     return f"{100 * x:{form.removesuffix('%')}f}{SIGN}" if form.endswith("%") else f"{x:{form}}"
-
-
-def silent(done: int, total: int, what: str) -> None:
-    """A listener that does not listen."""

@@ -16,16 +16,17 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from trnn_core import __version__
-from trnn_core.export.blocks import Chart, Progress, Section, silent
+from trnn_core.export.blocks import Chart, Section
 from trnn_core.export.browser import print_pdf
 from trnn_core.export.citation import one_line
 from trnn_core.export.images import script_json
 from trnn_core.export.material import Material
-from trnn_core.export.sections import write_sections
+from trnn_core.export.sections import choose, write_sections
+from trnn_core.jobs.context import Progress, quiet, within
 
 
 def html_report(
-    material: Material, sections: Sequence[str] | None = None, progress: Progress = silent, library: str = ""
+    material: Material, sections: Sequence[str] | None = None, progress: Progress = quiet, library: str = ""
 ) -> str:
     """The report as the text of one HTML file; `sections` chooses among trnn_core.export.sections.SECTIONS.
 
@@ -35,12 +36,13 @@ def html_report(
     return render(material, write_sections(material, sections, progress), library)
 
 
-def pdf_report(material: Material, sections: Sequence[str] | None = None, progress: Progress = silent) -> bytes:
+def pdf_report(material: Material, sections: Sequence[str] | None = None, progress: Progress = quiet) -> bytes:
     """The same report on A4."""
-    page = html_report(material, sections, progress)
-    progress(0, 1, "printing")
+    written = len(choose(sections)) / (len(choose(sections)) + 1)  # printing is one more step
+    page = html_report(material, sections, within(progress, 0.0, written))
+    progress(written, "printing")
     content = print_pdf(page)
-    progress(1, 1, "printed")
+    progress(1.0, "printed")
     return content
 
 

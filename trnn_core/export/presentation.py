@@ -17,28 +17,28 @@ from trnn_core.charts.edges import strongest
 from trnn_core.charts.look import Measure
 from trnn_core.charts.node_link import network
 from trnn_core.errors import TRNNError
-from trnn_core.export.blocks import Progress, silent
 from trnn_core.export.citation import one_line
 from trnn_core.export.graph_files import weeks_of
 from trnn_core.export.html_report import compile_template, content_policy, heading, read_template
 from trnn_core.export.images import script_json
 from trnn_core.export.material import Material
 from trnn_core.export.pictures import EDGES
+from trnn_core.jobs.context import Progress, quiet
 
 LAST = 12  # observed periods shown before the expected ones
 LABEL, HEIGHT, LINES = 21, 860, 1.6  # pixels, pixels, times as strong as on a page
 
 
-def presentation(material: Material, last: int = LAST, progress: Progress = silent) -> str:
+def presentation(material: Material, last: int = LAST, progress: Progress = quiet) -> str:
     """The last observed periods and all expected ones, every action; opens at the next period."""
     if not 1 <= last <= 200:
         raise TRNNError(f"A presentation shows from 1 to 200 observed periods. Got {last} instead.")
     actions = material.forecast.actions
     views: list[list[object]] = []
     for k in range(len(actions)):
-        progress(k, len(actions), f"drawing {actions[k]}")
+        progress(k / len(actions), f"drawing {actions[k]}")
         views.append(_views(material, k, last))
-    progress(len(actions), len(actions), "all views are drawn")
+    progress(1.0, "all views are drawn")
     weeks = weeks_of(material, 0, last)
     show = {
         "actions": list(actions),

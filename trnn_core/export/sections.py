@@ -13,12 +13,13 @@ from trnn_core.charts.lines import best_epoch
 from trnn_core.data import import_report
 from trnn_core.errors import TRNNError
 from trnn_core.export import pictures
-from trnn_core.export.blocks import Block, Bullets, Code, Progress, Section, Table, Text, silent
+from trnn_core.export.blocks import Block, Bullets, Code, Section, Table, Text
 from trnn_core.export.citation import SIMULATED, bibtex, licence_note, provenance
 from trnn_core.export.evidence import explanation, past
 from trnn_core.export.forecasts import headlines, largest_changes
 from trnn_core.export.material import Material
 from trnn_core.export.summaries import most_active, shares
+from trnn_core.jobs.context import Progress, quiet
 from trnn_core.training.recipes import recipe_text
 from trnn_core.words import percent
 
@@ -224,14 +225,14 @@ def choose(names: Sequence[str] | None) -> list[str]:
     return [name for name in SECTIONS if name in wanted or name in ALWAYS]
 
 
-def write_sections(m: Material, names: Sequence[str] | None = None, progress: Progress = silent) -> list[Section]:
+def write_sections(m: Material, names: Sequence[str] | None = None, progress: Progress = quiet) -> list[Section]:
     chosen = choose(names)
     sections = []
     for i, name in enumerate(chosen):
         title, write = SECTIONS[name]
-        progress(i, len(chosen), title)
+        progress(i / len(chosen), title)
         sections.append(Section(name, title, tuple(write(m))))
-    progress(len(chosen), len(chosen), "all sections are written")
+    progress(1.0, "all sections are written")
     return sections
 
 

@@ -15,13 +15,14 @@ from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
 from pptx.util import Emu, Inches, Pt
 
 from trnn_core.export import pictures
-from trnn_core.export.blocks import Bullets, Chart, Progress, Section, Table, Text, silent
+from trnn_core.export.blocks import Bullets, Chart, Section, Table, Text
 from trnn_core.export.citation import about_text, one_line, provenance
 from trnn_core.export.graphs import FORBIDDEN
 from trnn_core.export.html_report import heading
 from trnn_core.export.images import Size, to_images
 from trnn_core.export.material import Material
-from trnn_core.export.sections import write_sections
+from trnn_core.export.sections import choose, write_sections
+from trnn_core.jobs.context import Progress, quiet, within
 from trnn_core.training.recipes import recipe_text
 
 WIDE, TALL = Inches(13.333), Inches(7.5)
@@ -41,16 +42,17 @@ class Slide:
     content: Bullets | Table | Chart
 
 
-def slides(material: Material, sections: Sequence[str] | None = None, progress: Progress = silent) -> bytes:
+def slides(material: Material, sections: Sequence[str] | None = None, progress: Progress = quiet) -> bytes:
     """The sections of the report as slides; one browser start draws all their figures."""
-    found = write_sections(material, sections, progress)
+    steps = len(choose(sections)) + 2  # drawing and writing are one more step each
+    found = write_sections(material, sections, within(progress, 0.0, 1 - 2 / steps))
     plan = [slide for section in found if section.name not in SKIPPED for slide in _plan(section, material)]
     charts = [slide.content for slide in plan if isinstance(slide.content, Chart)]
-    progress(0, 2, f"drawing {len(charts)} figures")
+    progress(1 - 2 / steps, f"drawing {len(charts)} figures")
     # Figures of a slide are as wide as it is, and as tall as is left under the title.
     drawn = [_fitted(chart) for chart in charts]
     images = iter(to_images(drawn, "png", PICTURE, about=one_line(material)))
-    progress(1, 2, "writing the slides")
+    progress(1 - 1 / steps, "writing the slides")
     deck = Presentation()
     deck.slide_width, deck.slide_height = WIDE, TALL
     properties = deck.core_properties
@@ -61,7 +63,7 @@ def slides(material: Material, sections: Sequence[str] | None = None, progress: 
     _closing(deck, material)
     out = io.BytesIO()
     deck.save(out)
-    progress(2, 2, "done")
+    progress(1.0, "done")
     return out.getvalue()
 
 

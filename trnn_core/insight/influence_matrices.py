@@ -9,8 +9,6 @@ Dimension letters: O periods looked at, N actors, K actions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 
@@ -20,17 +18,13 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import Influence
 from trnn_core.insight.view import NetworkView, View
+from trnn_core.jobs.context import Progress, quiet
 from trnn_core.models.baselines.mltr import JointMLTR
 from trnn_core.models.baselines.multilinear import Multilinear
 from trnn_core.models.network import TensorNetwork
 
 RECENT = 52  # periods over which the Jacobian is averaged
 SIZE = 2.0  # usual variations up and down: nearly all weeks lie within them
-Progress = Callable[[float, str], None]
-
-
-def silent(done: float, what: str) -> None:
-    """Tell nobody."""
 
 
 @torch.no_grad()
@@ -65,7 +59,7 @@ def recent_origins(view: View, n_periods: int = RECENT) -> np.ndarray:
 
 
 def jacobian_by_period(
-    view: NetworkView, origins: np.ndarray, size: float = SIZE, seed: int = 0, progress: Progress = silent
+    view: NetworkView, origins: np.ndarray, size: float = SIZE, seed: int = 0, progress: Progress = quiet
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Per period, how the forecast answers when one actor's acts of the last week are moved: (O, N, N) twice and (O,
     K, K).
@@ -109,7 +103,7 @@ def jacobian_by_period(
 
 
 def jacobian_influence(
-    view: NetworkView, origins: np.ndarray | None = None, size: float = SIZE, seed: int = 0, progress: Progress = silent
+    view: NetworkView, origins: np.ndarray | None = None, size: float = SIZE, seed: int = 0, progress: Progress = quiet
 ) -> Influence:
     """The mean of `jacobian_by_period` over recent periods."""
     origins = recent_origins(view) if origins is None else origins

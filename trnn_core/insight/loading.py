@@ -11,17 +11,16 @@ from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import Influence, InfluenceSet, scale_matrix
 from trnn_core.insight.dyad_view import DyadView
 from trnn_core.insight.influence_matrices import (
-    Progress,
     jacobian_by_period,
     jacobian_words,
     mltr_influence,
     network_modes,
     recent_origins,
-    silent,
 )
 from trnn_core.insight.library import stored_influence, weights_of
 from trnn_core.insight.stability import Stability, between, from_data, over_trainings, retrain
 from trnn_core.insight.view import NetworkView, View
+from trnn_core.jobs.context import Progress, quiet, within
 from trnn_core.models.baselines.mltr import JointMLTR
 from trnn_core.models.recommended import Recommended
 from trnn_core.runs import layout
@@ -60,11 +59,11 @@ def tensor_only(view: View) -> NetworkView:
     return view
 
 
-def explain_influence(view: View, progress: Progress = silent, members: list[Influence] | None = None) -> InfluenceSet:
+def explain_influence(view: View, progress: Progress = quiet, members: list[Influence] | None = None) -> InfluenceSet:
     """Influence three ways, with standard errors from the data, or from further trainings where there are any."""
     view = tensor_only(view)
     origins = recent_origins(view)
-    by_period = jacobian_by_period(view, origins, progress=lambda done, what: progress(0.7 * done, what))
+    by_period = jacobian_by_period(view, origins, progress=within(progress, 0.0, 0.7))
     found = Influence.of((m.mean(axis=0) for m in by_period), jacobian_words(view, len(origins)))
     learnt = view.series.select(periods=slice(0, view.unseen))
     progress(0.75, "Hoff's regression on the same weeks")
@@ -95,7 +94,7 @@ def explain_influence(view: View, progress: Progress = silent, members: list[Inf
 def explain_run(
     store: RunStore,
     run: Run,
-    progress: Progress = silent,
+    progress: Progress = quiet,
     retrained: bool = False,
     stopping: Callable[[], bool] = lambda: False,
 ) -> InfluenceSet:
@@ -106,11 +105,9 @@ def explain_run(
     view, members, share = load_view(store, run), None, 1.0
     if retrained:
         tensor_only(view)
-        members = retrain(
-            store.series(run), run.recipe, progress=lambda done, what: progress(0.9 * done, what), stopping=stopping
-        )
+        members = retrain(store.series(run), run.recipe, progress=within(progress, 0.0, 0.9), stopping=stopping)
         share = 0.1
-    found = explain_influence(view, lambda done, what: progress(1 - share + share * done, what), members)
+    found = explain_influence(view, within(progress, 1 - share, 1.0), members)
     if run.status().state in ENDED:
         add_results(run, {layout.EXPLANATION: found.to_npz()})
     return found

@@ -23,8 +23,9 @@ from scipy.special import digamma, polygamma
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.insight.answers import Influence
-from trnn_core.insight.influence_matrices import Progress, jacobian_influence, silent
+from trnn_core.insight.influence_matrices import jacobian_influence
 from trnn_core.insight.view import NetworkView
+from trnn_core.jobs.context import Progress, Stopped, quiet
 from trnn_core.models.baselines.mltr import JointMLTR
 from trnn_core.models.baselines.multilinear import Multilinear
 from trnn_core.models.panel import Panel
@@ -158,7 +159,7 @@ def retrain(
     series: RelationalSeries,
     recipe: Recipe,
     n_parts: int = N_PARTS,
-    progress: Progress = silent,
+    progress: Progress = quiet,
     stopping: Callable[[], bool] = lambda: False,
 ) -> list[Influence]:
     """The Jacobian influence of networks taught by the same recipe, each without one part of the training weeks."""
@@ -181,6 +182,8 @@ def retrain(
             listeners=[told],
             control=lambda: "stop" if stopping() else None,
         )
+        if stopping():
+            raise Stopped
         if fitted.outcome != "finished":
             raise TRNNError(
                 f"The check needs {n_parts} further networks; training number {part + 1} did not finish:"

@@ -16,23 +16,34 @@ from trnn_core.files import lock, sweep_temporaries, with_no_error
 from trnn_core.jobs import queue
 from trnn_core.jobs.folder import LOCK, QUEUE
 from trnn_core.jobs.job import Job
-from trnn_core.jobs.process import Take, take_job
+from trnn_core.jobs.process import JobContext, Take, take_job
 from trnn_core.jobs.queue import Store, worker_folder
-from trnn_core.jobs.requests import find_job, list_jobs
+from trnn_core.jobs.requests import find_job, list_jobs, sweep
 
 
 @dataclass(frozen=True)
 class Verb:
-    """How the jobs of a verb are done."""
+    """Where a verb is, and how it runs as a job; without a lane it is never one."""
 
-    module: str  # whose `run(context)` does one
-    lane: str  # jobs of a lane share a process, and so wait for one another
+    module: str  # with `class Request` and `run(request, context)`
+    lane: str = ""  # jobs of a lane share a process, and so wait for one another
     warm: float = 0.0  # seconds that its process stays for the next one
+    keep: int = 0  # at most so many ended jobs of it are kept; 0: as many as usual
+    typed: bool = True  # whether it is a command, too
 
     alone = False  # whether each job has a process of its own, as many at once as the worker's limit
 
     def take(self) -> Take:
-        return partial(take_job, lambda: import_module(self.module).run)
+        """What does one job of this verb."""
+        return partial(take_job, lambda: self.work)
+
+    def work(self, context: JobContext) -> None:
+        """One job: its request as it was stored, done here. Torch and the like are loaded only now."""
+        module = import_module(self.module)
+        owner = {} if context.run_id is None else {"run": context.run_id}
+        module.run(module.Request(**context.request, **context.resources, **owner), context)
+        if self.keep:
+            sweep(context.store, context.verb, most=self.keep)
 
     def find(self, store: Store, job_id: str) -> Job:
         return find_job(store, job_id)

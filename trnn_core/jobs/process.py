@@ -47,23 +47,27 @@ Take = Callable[[Any, str, threading.Event], None]  # does a queued job of a sto
 class JobContext(Context):
     """What a verb's work is given in a job."""
 
+    live = True
+
     def __init__(self, store: Any, job: Job, heartbeat: Heartbeat, ending: threading.Event):
+        super().__init__(store.root)
         self.store, self.job_id, self.folder, self.run_id = store, job.job_id, job.folder, job.run_id
-        self.request, self.resources = job.request, job.resources
+        self.verb, self.request, self.resources = job.verb, job.request, job.resources
         self.ending, self._heartbeat = ending, heartbeat
         self._begun = time.monotonic()
         self._first: tuple[float, float] | None = None  # share and time when work began to show: some start late
+        self._expected: float | None = None
 
-    def progress(self, done: float, message: str, guess: float | None = None) -> None:
-        """Tell the share done, 0 to 1, and what is being done; the time it may still take follows from the pace.
+    def expect(self, seconds: float) -> None:
+        self._expected = seconds
 
-        guess    seconds it may still take, for as long as there is no pace to tell it from
-        """
+    def progress(self, done: float, message: str) -> None:
+        """Tell the share done, 0 to 1, and what is being done; the time it may still take follows from the pace."""
         now = time.monotonic()
         if self._first is None and done > 0:
             self._first = (done, now)
         gained, spent = (done - self._first[0], now - self._first[1]) if self._first else (0.0, 0.0)
-        eta = round(spent * (1 - done) / gained, 1) if gained > 0 else guess
+        eta = round(spent * (1 - done) / gained, 1) if gained > 0 else self._expected
         self._heartbeat.progress = {
             "done": min(1.0, max(0.0, float(done))),
             "message": message,

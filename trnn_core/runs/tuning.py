@@ -24,6 +24,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.files import lock, read_sealed, remove_folder, write_sealed
+from trnn_core.jobs.context import Progress, Stopped, quiet
 from trnn_core.jobs.executors import HERE
 from trnn_core.runs.optuna_storage import open_study, write_study
 from trnn_core.runs.run import parse_history
@@ -35,12 +36,6 @@ from trnn_core.training.trials import Part, train_part
 N_PARTS = 5  # a trial is looked at this many times
 POLL_SECONDS = 0.5
 
-Progress = Callable[[float, str], None]
-
-
-class Stopped(Exception):
-    """Somebody asked for an end; the search can go on later."""
-
 
 def tune(
     series: RelationalSeries,
@@ -49,8 +44,8 @@ def tune(
     executor: Executor,
     *,
     storage: str | None = None,
-    progress: Progress | None = None,
-    stopping: Callable[[], bool] | None = None,
+    progress: Progress = quiet,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any]:
     """Search until `config.trials` trials are done, write `recipe.toml`, and return what study.json says.
 
@@ -62,7 +57,7 @@ def tune(
     with lock(folder / ".lock", f"The search {folder.name!r} is already at work in another process."):
         _keep_config(folder, config, series)
         search = _Search(series, config, folder, executor, open_study(folder, config, storage), ranges)
-        search.progress, search.stopping = progress or search.progress, stopping or search.stopping
+        search.progress, search.stopping = progress, stopping
         return search.run()
 
 
@@ -84,7 +79,7 @@ class _Search:
         places = {*study.user_attrs.get("made_on", []), getattr(executor, "made_on", HERE)}
         study.set_user_attr("made_on", sorted(places))  # a search may go on elsewhere
         self.losses: dict[int, dict[int, float]] = {}  # of the trials at work, by epoch
-        self.progress: Progress = lambda done, message: None
+        self.progress: Progress = quiet
         self.stopping: Callable[[], bool] = lambda: False
 
     def run(self) -> dict[str, Any]:

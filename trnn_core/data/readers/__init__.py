@@ -5,7 +5,7 @@ A format module has `recognise(head, name) -> bool` and `read(inputs, options, p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +16,7 @@ from trnn_core.data.readers.line_blocks import BINARY, check_start
 from trnn_core.data.readers.npz import read_npz, write_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.jobs.context import Progress, quiet
 
 __all__ = ["FORMATS", "ImportOptions", "read_npz", "read_series", "recognise", "write_npz"]
 
@@ -35,11 +36,11 @@ def read_series(
     *,
     format: str | None = None,
     options: ImportOptions | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = quiet,
 ) -> RelationalSeries:
     """Read one file, many files or a folder; plain, gzip or zip; the format is recognised from the content.
 
-    `format` overrules the recognition, `progress(done, total)` is called as bytes are read. Whatever is wrong with
+    `format` overrules the recognition, `progress` is told as bytes are read. Whatever is wrong with
     the input raises TRNNError and nothing is imported; what was left out is told in `series.source.report`.
     """
     options = options or ImportOptions()

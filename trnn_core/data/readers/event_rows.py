@@ -18,9 +18,9 @@ from trnn_core.data.readers.inputs import Input, open_input
 from trnn_core.data.readers.line_blocks import Block, LineError, cut_blocks
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.jobs.context import Progress
 
 T = TypeVar("T")
-Progress = Callable[[int, int], None]  # bytes done, bytes in all
 WORDS = {
     "events": "number of unique events; an absent dyad is zero",
     "rows": "number of rows; an absent dyad is zero",
@@ -35,7 +35,7 @@ def read_events(
     rule: ActionRule,
     columns_of: Callable[[bytes, str], tuple[list[str], bool]],
     options: ImportOptions,
-    progress: Progress | None,
+    progress: Progress,
 ) -> tuple[RelationalSeries, Aggregator]:
     """Read, count and assemble; `columns_of(first line, file)` gives the column names and whether the line is a
     header."""
@@ -58,13 +58,11 @@ def read_events(
                 for batch, block in in_order(partial(parse_block, job=own), chain([body], blocks), options.threads):
                     aggregator.add(batch.after(above))
                     above += batch.n_rows
-                    if progress:
-                        progress(min(done + block.n_read, total), total)
+                    tell_bytes(progress, done + block.n_read, total)
             except LineError as e:
                 raise e.after(above) from e
         done += source.size
-    if progress:
-        progress(total, total)
+    tell_bytes(progress, total, total)
     reading = Reading(
         layout.format,
         [(i.name, i.size) for i in inputs],
@@ -76,6 +74,11 @@ def read_events(
         licence=layout.licence,
     )
     return assemble(aggregator, reading, options), aggregator
+
+
+def tell_bytes(progress: Progress, done: int, total: int) -> None:
+    done = min(done, total)
+    progress(done / total, f"Reading: {done / 1e6:,.1f} of {total / 1e6:,.1f} MB")
 
 
 def in_order(work: Callable[[T], EventBatch], items: Iterable[T], threads: int) -> Iterator[tuple[EventBatch, T]]:

@@ -8,12 +8,13 @@ from dataclasses import replace
 from trnn_core.data.cameo import QUAD_BY_NUMBER
 from trnn_core.data.options import ImportOptions
 from trnn_core.data.readers.dates import compact_day
-from trnn_core.data.readers.event_rows import Progress, read_events
+from trnn_core.data.readers.event_rows import read_events
 from trnn_core.data.readers.eventrows import EventLayout
 from trnn_core.data.readers.icews import cameo_rule
 from trnn_core.data.readers.inputs import Input
 from trnn_core.data.series import QUAD_ACTIONS, RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.jobs.context import Progress, quiet
 
 WIDTHS = {57: "1.0 without SOURCEURL", 58: "1.0", 61: "2.0"}
 _NAMED = {  # columns 0 to 34 are the same in all versions
@@ -48,7 +49,7 @@ def recognise(head: bytes, name: str) -> bool:
     return len(fields) > 34 and fields[0].isdigit() and len(fields[1]) == 8 and fields[1].isdigit()
 
 
-def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress | None = None) -> RelationalSeries:
+def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress = quiet) -> RelationalSeries:
     wanted = options.actions or "quad"
     if wanted == "quad":
         rule = replace(

@@ -8,11 +8,12 @@ from functools import partial
 from trnn_core.data.cameo import ROOTS, grouped, quad_class, root
 from trnn_core.data.options import ImportOptions
 from trnn_core.data.readers.dates import iso_day
-from trnn_core.data.readers.event_rows import Progress, named_columns, read_events
+from trnn_core.data.readers.event_rows import named_columns, read_events
 from trnn_core.data.readers.eventrows import ActionRule, EventLayout
 from trnn_core.data.readers.inputs import Input
 from trnn_core.data.series import QUAD_ACTIONS, RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.jobs.context import Progress, quiet
 
 CODE = "CAMEO Code"
 LAYOUT = EventLayout(
@@ -48,7 +49,7 @@ def recognise(head: bytes, name: str) -> bool:
     return all(c in first for c in (b"Event Date", b"Source Name", b"CAMEO Code", b"Target Country"))
 
 
-def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress | None = None) -> RelationalSeries:
+def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress = quiet) -> RelationalSeries:
     columns_of = partial(named_columns, layout=LAYOUT)
     series, aggregator = read_events(inputs, LAYOUT, cameo_rule(CODE, options), columns_of, options, progress)
     _check_zeros(aggregator.dropped.get(_NOT_CAMEO), aggregator.rows_read)

@@ -20,6 +20,7 @@ from trnn_core.data.options import ImportOptions
 from trnn_core.data.readers.inputs import Input, check_expansion, short
 from trnn_core.data.series import Provenance, RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.jobs.context import Progress, quiet
 
 MAX_RATIO = (
     900  # of 250 actors, 20 actions and weeks, 1 cell in 200 is not zero: packed 214 times; zeros alone 1,000 times
@@ -34,7 +35,7 @@ def recognise(head: bytes, name: str) -> bool:
     return head[:4] == b"PK\x03\x04" and head[30 : 30 + length].endswith(b".npy")
 
 
-def read(inputs: Sequence[Input], options: ImportOptions, progress: object = None) -> RelationalSeries:
+def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress = quiet) -> RelationalSeries:
     """The format's door in `read_series`: one file, at least two actors and periods."""
     if len(inputs) != 1:
         raise TRNNError(f"One NPZ file is one series. Got {len(inputs)} files; import them one by one.")

@@ -8,10 +8,11 @@ from dataclasses import replace
 from trnn_core.data.cameo import QUAD_BY_NUMBER
 from trnn_core.data.options import ImportOptions
 from trnn_core.data.readers.dates import iso_day
-from trnn_core.data.readers.event_rows import Progress, named_columns, read_events
+from trnn_core.data.readers.event_rows import named_columns, read_events
 from trnn_core.data.readers.eventrows import ActionRule, EventLayout
 from trnn_core.data.readers.inputs import Input
 from trnn_core.data.series import QUAD_ACTIONS, RelationalSeries
+from trnn_core.jobs.context import Progress, quiet
 
 TYPES = (
     "AGREE",
@@ -56,7 +57,7 @@ def recognise(head: bytes, name: str) -> bool:
     return all(c in first for c in (b"Event Type", b"Actor Country", b"Recipient Country", b"Quad Code"))
 
 
-def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress | None = None) -> RelationalSeries:
+def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress = quiet) -> RelationalSeries:
     return read_events(inputs, LAYOUT, _rule(options), _columns, options, progress)[0]
 
 

@@ -16,12 +16,13 @@ from trnn_core.data.options import ImportOptions
 from trnn_core.data.periods import guess_period, period_index, period_start
 from trnn_core.data.readers.columns import match_columns
 from trnn_core.data.readers.dates import DATE_FORMATS, date_formats
-from trnn_core.data.readers.event_rows import Progress, in_order
+from trnn_core.data.readers.event_rows import in_order, tell_bytes
 from trnn_core.data.readers.eventrows import ActionRule, EventLayout, Job, decoded, encoded, events_of
 from trnn_core.data.readers.inputs import Input, read_head
 from trnn_core.data.readers.rows import Rows, header_of, rows_of
 from trnn_core.data.series import QUAD_ACTIONS, Period, RelationalSeries
 from trnn_core.errors import TRNNError
+from trnn_core.jobs.context import Progress, quiet
 
 _WORDS = {
     "events": "number of rows; an absent dyad is zero",
@@ -49,7 +50,7 @@ def recognise(head: bytes, name: str) -> bool:
     return True
 
 
-def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress | None = None) -> RelationalSeries:
+def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress = quiet) -> RelationalSeries:
     heads = {i: read_head(i, options) for i in inputs}
     headers = {i: header_of(i, heads[i], options) for i in inputs}
     roles = {i: match_columns(headers[i], i.name, options.columns) for i in inputs}
@@ -82,11 +83,9 @@ def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress | N
             aggregator.add(batch)
             if aggregator.first_duplicate:
                 _repeated(aggregator.first_duplicate)
-            if progress:
-                progress(min(done + some.n_read, total), total)
+            tell_bytes(progress, done + some.n_read, total)
         done += source.size
-    if progress:
-        progress(total, total)
+    tell_bytes(progress, total, total)
     return _finish(aggregator, inputs, roles[inputs[0]], value, kind, date_format, whole, options)
 
 

@@ -12,12 +12,13 @@ import numpy as np
 from trnn_core.data.aggregate import Aggregator, EventBatch, Example
 from trnn_core.data.assemble import Reading, assemble, check_cells
 from trnn_core.data.options import WEEKDAYS, ImportOptions
-from trnn_core.data.readers.event_rows import Progress
+from trnn_core.data.readers.event_rows import tell_bytes
 from trnn_core.data.readers.inputs import Input, open_input
 from trnn_core.data.readers.line_blocks import line_blocks
 from trnn_core.data.readers.tnslabels import TensorLabels, find_labels
 from trnn_core.data.series import RelationalSeries, step_dates
 from trnn_core.errors import TRNNError
+from trnn_core.jobs.context import Progress, quiet
 
 _ENTRY = re.compile(rb"\s*(\d+[ \t]+){3,4}[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 
@@ -37,7 +38,7 @@ def recognise(head: bytes, name: str) -> bool:
     return bool(lines) and (lines[0].strip().lower() == b"sptensor" or all(_ENTRY.fullmatch(x) for x in lines[:5]))
 
 
-def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress | None = None) -> RelationalSeries:
+def read(inputs: Sequence[Input], options: ImportOptions, progress: Progress = quiet) -> RelationalSeries:
     if len(inputs) != 1:
         raise TRNNError(f"One .tns file is one series. Got {len(inputs)} files; import them one by one.")
     source = inputs[0]
@@ -67,7 +68,7 @@ def replace_actors(options: ImportOptions) -> ImportOptions:
     return options.model_copy(update={"countries": False})
 
 
-def read_entries(source: Input, options: ImportOptions, progress: Progress | None = None) -> Entries:
+def read_entries(source: Input, options: ImportOptions, progress: Progress = quiet) -> Entries:
     """All entries, each checked against the sizes the file itself gives."""
     index: list[list[int]] = []
     value: list[float] = []
@@ -109,14 +110,13 @@ def read_entries(source: Input, options: ImportOptions, progress: Progress | Non
     return Entries(places, np.array(value), np.array(line), found)  # type: ignore[arg-type]
 
 
-def _lines(stream, source: Input, progress: Progress | None) -> Iterator[tuple[int, list[str]]]:  # type: ignore[no-untyped-def]
+def _lines(stream, source: Input, progress: Progress) -> Iterator[tuple[int, list[str]]]:  # type: ignore[no-untyped-def]
     for block in line_blocks(stream, source.name):
         for i, text in enumerate(block.data.decode().split("\n")):
             fields = text.split()
             if fields and not fields[0].startswith("#"):
                 yield block.first_line + i, fields
-        if progress:
-            progress(min(block.n_read, source.size), source.size)
+        tell_bytes(progress, block.n_read, source.size or 1)
 
 
 def _header(lines: Iterator[tuple[int, list[str]]], name: str) -> tuple[tuple[int, ...], int]:
