@@ -45,6 +45,7 @@ VERBS: dict[str, Verb] = {
     "resume": Verb("trnn_core.verbs.resume"),
     "worker": Verb("trnn_core.verbs.worker"),
     "job": Verb("trnn_core.verbs.job"),
+    "task": Verb("trnn_core.verbs.job"),  # its earlier name
     "forecast": Verb("trnn_core.verbs.forecast"),
     "report": Verb("trnn_core.verbs.report"),
     "export": Verb("trnn_core.verbs.export", "export", 120.0, keep=20),  # a ZIP takes some megabytes
