@@ -7,12 +7,12 @@ import streamlit as st
 from trnn_core.evaluation.forecasters import label
 from trnn_core.runs import layout
 from trnn_core.runs.tasks import Task, TaskStatus, find_task
-from trnn_core.words import percent
+from trnn_core.words import duration, percent
 from ui.evaluate import Subject
 from ui.executors import usual_means
 from ui.guard import guard, guarded
 from ui.store import run_store
-from ui.words import duration, escape
+from ui.words import escape
 
 REFRESH_SECONDS = 1.0
 

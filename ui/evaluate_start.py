@@ -10,10 +10,10 @@ from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, label, names
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.verbs.backtest_request import FAST, USUAL, estimate_seconds, usual_protocol
+from trnn_core.words import duration
 from ui.evaluate import Subject
 from ui.executors import pick_cluster, pick_workers, usual_means
 from ui.guard import guarded
-from ui.words import duration
 
 SECOND_THOUGHTS = 120.0  # a default that takes longer leaves the network out
 

@@ -15,11 +15,12 @@ from trnn_core.insight.words import say_check, say_tie, ties
 from trnn_core.runs import layout
 from trnn_core.runs.run import ENDED, Run
 from trnn_core.runs.tasks import Task, find_task, list_tasks
+from trnn_core.words import duration
 from ui.explain import ask, begin, download_table
 from ui.guard import guard, guarded
 from ui.page import is_dark, show
 from ui.store import order, positions, run_store
-from ui.words import duration, escape
+from ui.words import escape
 
 PART_WORDS = {"sender": "Sending", "receiver": "Receiving", "action": "Actions"}
 TITLES = {

@@ -19,10 +19,11 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.runs.tasks import Task, find_task, start_task
 from trnn_core.verbs.import_task import RESULT, arguments_of, series_of
+from trnn_core.words import duration
 from ui.guard import guard, guarded
 from ui.page import simulated_badge
 from ui.store import data_folder, data_sets, run_store
-from ui.words import about_series, duration, escape
+from ui.words import about_series, escape
 
 LINK = "import"
 REFRESH_SECONDS = 0.5

@@ -11,10 +11,11 @@ from trnn_core.errors import TRNNError
 from trnn_core.runs import jobs, layout
 from trnn_core.runs.run import Run, Status
 from trnn_core.training.events import Request
+from trnn_core.words import duration
 from ui.guard import guard, guarded
 from ui.page import is_dark
 from ui.store import run_store
-from ui.words import STATE_ICONS, duration, escape
+from ui.words import STATE_ICONS, escape
 
 REFRESH_SECONDS = 1.0
 STATE_WORDS = {

@@ -7,7 +7,8 @@ import streamlit as st
 
 from trnn_core.errors import TRNNError
 from trnn_core.runs.run import Run
-from ui.words import duration, progress, scores_of
+from trnn_core.words import duration
+from ui.words import progress, scores_of
 
 
 def prefix() -> str:

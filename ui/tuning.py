@@ -19,12 +19,12 @@ from trnn_core.runs.tasks import Task, list_tasks, start_task
 from trnn_core.training.config import Recipe
 from trnn_core.training.recipes import read_recipe
 from trnn_core.training.search import TuneConfig, default_space, parse_space
-from trnn_core.words import percent
+from trnn_core.words import duration, percent
 from ui.executors import checked, pick_cluster, pick_workers
 from ui.guard import guard, guarded
 from ui.page import is_dark, show
 from ui.store import run_store
-from ui.words import duration, escape
+from ui.words import escape
 
 REFRESH_SECONDS = 2.0
 NAMED = "%Y%m%d-%H%M%S"

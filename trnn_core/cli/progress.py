@@ -8,6 +8,7 @@ import time
 from typing import TextIO
 
 from trnn_core.training.events import EpochDone, Event, Started, StepDone
+from trnn_core.words import clock
 
 WIDTH = 24
 
@@ -60,13 +61,3 @@ class ProgressBar:
         )
         width = shutil.get_terminal_size().columns - 1
         print(f"\r{line[:width].ljust(width)}", end="", file=self.out, flush=True)
-
-
-def clock(seconds: float) -> str:
-    """A duration as h:mm:ss.
-
-    >>> clock(3725.2)
-    '1:02:05'
-    """
-    whole = round(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

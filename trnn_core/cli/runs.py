@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from trnn_core.cli.progress import clock
 from trnn_core.cli.train import add_store
 from trnn_core.errors import TRNNError
 from trnn_core.runs.run import Run
 from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import plain, write_recipe
+from trnn_core.words import clock
 
 HELP = "list runs with their status, or look after one"
 ACTIONS = {
