@@ -13,9 +13,18 @@ from pathlib import Path
 
 import numpy as np
 
-from trnn_core.data.profile import MEASURES, bloc_share, profile
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.simulation.measures import MEASURES, bloc_share, profile
 from trnn_core.data.series import QUAD_ACTIONS, Provenance, RelationalSeries
-from trnn_core.data.simulate import LINEAR, SATURATING, THRESHOLD, Dynamics, simulate, simulation_truth
+from trnn_core.data.simulate import (
+    LINEAR,
+    SATURATING,
+    THRESHOLD,
+    Dynamics,
+    simulate,
+    simulation_truth,
+)
 
 FULL, SAMPLE = "icews2018_19_daily_hoff25_quad.npz", "icews0515_weekly_hoff25_quad.npz"
 STRETCH = 64  # weeks in the full-density series

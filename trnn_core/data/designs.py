@@ -43,7 +43,6 @@ TIMES: dict[str, str] = {
 }
 LONG_MEMORY = ("ewma", "level")
 HOFF = ("direct", "reciprocal", "transitive")
-HOFF_LAGGED = (*HOFF, *(f"{base}@mean:4" for base in HOFF))  # his final model: last week and the last four weeks
 
 
 @dataclass(frozen=True)
