@@ -57,7 +57,7 @@ class BlockScores:
     pit        (H, G, U) summed PIT curves
     pit_n      (H, G)
     misses     (R, MISS_COLUMNS) float32: the largest misses; positions of origin and labels, the figures as forecast
-               and as they came, and the squared error on the working scale
+               and as they observed, and the squared error on the working scale
     """
 
     origins: np.ndarray
@@ -124,14 +124,14 @@ def run_block(series: RelationalSeries, block: Block, tell: Tell | None = None) 
     for o, (t, forecast) in enumerate(forecast_each(model, series, block.origins, h)):
         for step in range(1, min(h, len(series) - 1 - t) + 1):
             use = series.observed[t + step] & pairs[..., None]
-            came = np.where(use, series.values[t + step], 0.0).astype(float)
-            outcome = Outcome.of(forecast, step, came, reference[t])
+            observed = np.where(use, series.values[t + step], 0.0).astype(float)
+            outcome = Outcome.of(forecast, step, observed, reference[t])
             scores, whole = score_entries(outcome), score_set(outcome, use)
             table[o, step - 1] = _row(scores, whole, use)
             sums[:, step - 1] += np.stack([np.where(use, score, 0.0) for score in scores.values()])
             counted[step - 1] += use
-            misses.append(_largest_misses(forecast, t, step, came, np.where(use, scores["mse"], -1.0)))
-            below, upto = pit_bounds(forecast.distribution[step - 1], came)
+            misses.append(_largest_misses(forecast, t, step, observed, np.where(use, scores["mse"], -1.0)))
+            below, upto = pit_bounds(forecast.distribution[step - 1], observed)
             for g in range(len(GROUPS)):
                 inside = use & ((groups == g)[..., None] if g else True)
                 pit[step - 1, g] += pit_curve(below[inside], upto[inside])
@@ -146,7 +146,7 @@ def _tell(tell: Tell | None, n: int) -> None:
         tell(n)
 
 
-def _largest_misses(forecast: Forecast, origin: int, step: int, came: np.ndarray, error: np.ndarray) -> np.ndarray:
+def _largest_misses(forecast: Forecast, origin: int, step: int, observed: np.ndarray, error: np.ndarray) -> np.ndarray:
     """Of each action the cells with the largest squared error (unused cells have a negative one), as MISS_COLUMNS."""
     distribution = forecast.distribution[step - 1]
     n, _, n_actions = error.shape
@@ -159,7 +159,7 @@ def _largest_misses(forecast: Forecast, origin: int, step: int, came: np.ndarray
     i, j, k = i[chosen], j[chosen], k[chosen]
     lower, upper = (q[i, j, k] for q in distribution.quantiles(((1 - LEVEL) / 2, (1 + LEVEL) / 2)))
     places = [np.full(len(i), origin), np.full(len(i), step), i, j, k]
-    return np.stack([*places, distribution.mean[i, j, k], lower, upper, came[i, j, k], error[i, j, k]], axis=1)
+    return np.stack([*places, distribution.mean[i, j, k], lower, upper, observed[i, j, k], error[i, j, k]], axis=1)
 
 
 def _row(scores: dict[str, np.ndarray], whole: dict[str, list[float]], use: np.ndarray) -> np.ndarray:

@@ -37,8 +37,8 @@ def find_unusual(view: View) -> Unusual:
     seen = view.series.observed[weeks].copy()
     if not view.series.source.diagonal:
         seen &= ~np.eye(seen.shape[1], dtype=bool)[None, :, :, None]
-    came = _came(view, values, counts)
-    errors = np.where(seen, np.nan_to_num(came - level), 0.0)
+    observed = _observed_levels(view, values, counts)
+    errors = np.where(seen, np.nan_to_num(observed - level), 0.0)
     learnt = weeks < view.unseen
     surprise, z = np.zeros(len(weeks)), np.zeros_like(errors)
     for group in (learnt, ~learnt):
@@ -63,7 +63,7 @@ def _furthest(errors: np.ndarray, z: np.ndarray, observed: np.ndarray, expected:
     return places, *(np.take_along_axis(x, top, axis=1) for x in flat)
 
 
-def _came(view: View, values: np.ndarray, counts: bool) -> np.ndarray:
+def _observed_levels(view: View, values: np.ndarray, counts: bool) -> np.ndarray:
     if view.unit.startswith("probability"):
         return (values > 0).astype(np.float64)
     return np.log1p(np.maximum(values, 0.0)) if counts else values

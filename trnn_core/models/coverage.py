@@ -14,10 +14,10 @@ from trnn_core.models.distributions import Distribution
 _QUIET, _ACTIVE = 0.5, 0.9  # the quieter half of the dyads, the busiest tenth, and those between
 
 
-def pit_bounds(distribution: Distribution, came: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pit_bounds(distribution: Distribution, observed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """P(Y < y) and P(Y <= y); equal for continuous distributions."""
-    upto = distribution.cdf(came)
-    return (distribution.cdf(came - 1), upto) if distribution.discrete else (upto, upto)
+    upto = distribution.cdf(observed)
+    return (distribution.cdf(observed - 1), upto) if distribution.discrete else (upto, upto)
 
 
 def covered(below: np.ndarray, upto: np.ndarray, level: float) -> np.ndarray:

@@ -94,9 +94,9 @@ class LevelForecaster:
         first = max(min(_WARM_UP, last), last + 1 - _NOISE_ORIGINS, held_out)
         origins = np.arange(first, last + 1)
         levels = self._levels(panel, origins, step)
-        came, seen = panel.values[origins + step], panel.observed[origins + step] & panel.cells[..., None]
+        targets, seen = panel.values[origins + step], panel.observed[origins + step] & panel.cells[..., None]
         seen = _thinned(seen.all(-1) if seen.all(-1).any() else seen.any(-1), levels.shape[-1])
-        level, activity, value = (x[seen] for x in (levels, panel.activity[origins], came))  # (S, K) each
+        level, activity, value = (x[seen] for x in (levels, panel.activity[origins], targets))  # (S, K) each
         if not panel.counts:
             return fit_value_noise(level, activity, value)
         nearby = self._noise.get(step - 1)
