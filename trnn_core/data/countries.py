@@ -15,12 +15,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from trnn_core.errors import TRNNError
 from trnn_core.words import closest
 
-Scheme = Literal["name", "icews", "iso2", "iso3", "cow", "cameo", "fips"]
 SCHEMES: dict[str, str] = {
     "name": "country names in any usual spelling",
     "icews": "names as ICEWS spells them",

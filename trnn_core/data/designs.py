@@ -42,7 +42,6 @@ TIMES: dict[str, str] = {
     "level": "log(1 + exponentially weighted mean of the raw counts)",
 }
 LONG_MEMORY = ("ewma", "level")
-HOFF = ("direct", "reciprocal", "transitive")
 
 
 @dataclass(frozen=True)

@@ -295,7 +295,7 @@ class _Loop:
 
     def _started(self) -> Started:
         it = self.learner
-        return Started(self.config.epochs, self.progress.epoch + 1, it.n_parameters, it.n_windows, it.loss_scale)
+        return Started(self.config.epochs, it.n_parameters, it.n_windows, it.loss_scale)
 
     def snapshot(self) -> Snapshot:
         """The whole state after the last finished epoch; the sampler's is (seed, epoch)."""
