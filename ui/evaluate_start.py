@@ -10,10 +10,10 @@ from trnn_core.errors import TRNNError
 from trnn_core.evaluation.costs import FAST, USUAL, estimate_seconds
 from trnn_core.evaluation.forecasters import RUN_NETWORK, describe, label, names
 from trnn_core.evaluation.protocol import Protocol, usual_protocol
+from trnn_core.words import duration
 from ui.evaluate import Subject
 from ui.executor_choice import pick_cluster, pick_workers, usual_resources
 from ui.guard import guarded
-from ui.phrases import duration
 
 GOES_ON = "Works in the background; it goes on when you close the page, and can be stopped."
 SECOND_THOUGHTS = 120.0  # a default that takes longer leaves the network out

@@ -20,10 +20,11 @@ from trnn_core.insight.sentences import say_check, say_tie, ties
 from trnn_core.jobs.job import Job, JobStatus
 from trnn_core.runs.run import ENDED, Run
 from trnn_core.verbs.as_job import find
+from trnn_core.words import duration
 from ui.explain import ask, begin, download_table, question_of
 from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.page import look, show
-from ui.phrases import duration, escape
+from ui.phrases import escape
 from ui.store import order, positions, run_store
 from ui.table_columns import number
 

@@ -15,9 +15,9 @@ import streamlit as st
 from trnn_core.errors import TRNNError
 from trnn_core.jobs import queue
 from trnn_core.jobs.job import Job, JobStatus
-from trnn_core.words import percent
+from trnn_core.words import duration, percent
 from ui.guard import guard, guarded
-from ui.phrases import duration, escape
+from ui.phrases import escape
 from ui.store import run_store
 
 REFRESH_SECONDS = 1.0

@@ -40,23 +40,6 @@ def span(series: RelationalSeries) -> str:
     return f"{series.dates[0].item():%d %b %Y} to {series.dates[-1].item():%d %b %Y}"
 
 
-def duration(seconds: float | None) -> str:
-    """
-    >>> [duration(s) for s in (0.4, 42, 90, 7260)]
-    ['under 1 s', '42 s', '1 min 30 s', '2 h 1 min']
-    """
-    if seconds is None:
-        return "unknown"
-    if seconds < 1:
-        return "under 1 s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
 @dataclass(frozen=True)
 class Scores:
     """How a run did, one period ahead, on periods it had not learnt from."""

@@ -7,7 +7,8 @@ import streamlit as st
 
 from trnn_core.errors import TRNNError
 from trnn_core.runs.run import Run
-from ui.phrases import duration, progress, scores_of
+from trnn_core.words import duration
+from ui.phrases import progress, scores_of
 from ui.table_columns import number, text
 
 

@@ -15,9 +15,9 @@ from trnn_core.models.size import count_parameters, count_vector_parameters, ope
 from trnn_core.runs.run import Run
 from trnn_core.training.config import DataConfig, Recipe, TrainConfig
 from trnn_core.training.recipes import PRESET_WORDS, PRESETS, preset, read_recipe, recipe_text
+from trnn_core.words import duration
 from ui.forms import fields, shape_widget
 from ui.links import segments
-from ui.phrases import duration
 
 ESSENTIAL = ("model.cell", "data.design", "data.window", "train.epochs", "train.learning_rate", "train.regularisation")
 ESSENTIAL_DYAD = (

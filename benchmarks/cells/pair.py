@@ -65,7 +65,7 @@ def serve(make_epoch: Callable[..., Callable[[], None]]) -> None:
             if network not in shared:
                 shared[network] = DistributedDataParallel(Step(network))
             loss, learnt = shared[network](mine)
-            n = mine.n_cells  # type: ignore[union-attr]
+            n = mine.n_entries  # type: ignore[union-attr]
             told = group.sums(torch.tensor([loss.item() * n, n, *learnt], dtype=torch.float64))
             (n * group.size / float(told[1]) * loss).backward()
 

@@ -31,8 +31,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.forecast.ablations import ABLATIONS  # noqa: E402
 from trnn_core.data.readers.npz import read_npz  # noqa: E402
-from trnn_core.evaluation.ablations import ABLATIONS  # noqa: E402
 from trnn_core.evaluation.forecasters import describe, names  # noqa: E402
 from trnn_core.evaluation.protocol import Protocol  # noqa: E402
 from trnn_core.evaluation.results import BacktestResult  # noqa: E402
@@ -42,7 +42,7 @@ from trnn_core.words import percent  # noqa: E402
 SERIES = ("icews0515_weekly_hoff25_quad", "icews2018_19_daily_hoff25_quad", "keds_levant_weekly_16_quad")
 PARTS = {  # models and how many steps ahead
     "models": (names(), 1),
-    "ablations": (("recommended", "relational_ar", *(f"trnn_core.evaluation.ablations:{a}" for a in ABLATIONS)), 1),
+    "ablations": (("recommended", "relational_ar", *(f"benchmarks.forecast.ablations:{a}" for a in ABLATIONS)), 1),
     "steps": (("recommended", "relational_ar", "ewma", "persistence"), 8),
 }
 AGAIN = HERE / "again" / "differences.json"

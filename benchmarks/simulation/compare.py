@@ -13,7 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from trnn_core.data.profile import MEASURES, bloc_share, profile
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.simulation.measures import MEASURES, bloc_share, profile
 from trnn_core.data.series import QUAD_ACTIONS, Provenance, RelationalSeries
 from trnn_core.data.simulation import LINEAR, SATURATING, THRESHOLD, Dynamics, simulate, simulation_truth
 

@@ -15,8 +15,8 @@ from tests.shared_data import shared_file
 from trnn_core.data.corrections import add_corrections, load_corrections, save_corrections
 from trnn_core.data.countries import SCHEMES, actors, by_name, correction_key, normalise, resolve, resolve_many
 from trnn_core.data.simulated_world import COUNTRIES
-from trnn_core.data.spelling import edits, likeness
 from trnn_core.errors import TRNNError
+from trnn_core.words import closest
 
 
 @pytest.mark.parametrize(
@@ -293,11 +293,11 @@ def test_an_unknown_scheme_is_told() -> None:
         resolve("2", "gwn")
 
 
-def test_edit_distance_by_hand() -> None:
-    assert [edits(a, b) for a, b in (("", "abc"), ("niger", "nigeria"), ("iarn", "iran"), ("same", "same"))] == [
-        3,
-        2,
-        1,
-        0,
-    ]
-    assert likeness("same", "same") == 1 and likeness("abc", "xyz") == 0
+def test_likeness_suggests_the_nearest_first_and_nothing_that_is_far() -> None:
+    names = {name.lower(): name for name in ("Iran", "Iraq", "Ireland", "Peru", "North Korea", "North Macedonia")}
+    assert closest("iarn", names)[0] == "Iran"
+    assert closest("iran", names)[0] == "Iran"
+    assert closest("xyzzy", names) == () == closest("", names)
+    korea = {"korea": "Korea"}
+    assert closest("zzzzzzzzzzzzzzz korea", korea) == ("Korea",)
+    assert closest("zzzzzzzzzzzzzzz korea", korea, frozenset(["korea"])) == (), "a common word makes none alike"

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnn_core.data.designs import BASES, HOFF, HOFF_LAGGED, TIMES, build_inputs, parse_slice, warm_up
+from trnn_core.data.designs import BASES, TIMES, build_inputs, parse_slice, warm_up
 from trnn_core.errors import TRNNError
 
 T, N, K = 12, 4, 2
+HOFF = ("direct", "reciprocal", "transitive")
+HOFF_LAGGED = (*HOFF, *(f"{base}@mean:4" for base in HOFF))  # his final model: last week and the last four weeks
 EVERY = [f"{base}{time}" for base in BASES for time in ("", "@lag:2", "@mean:3", "@ewma:0.3")]
 
 

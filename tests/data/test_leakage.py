@@ -13,9 +13,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.data.padding import padded
 from trnn_core.data.designs import BASES, build_inputs
 from trnn_core.data.transforms import NAMES, fit_transform
-from trnn_core.data.windows import Split, batches, chunks, make_windows, padded, split_periods
+from trnn_core.data.windows import Split, batches, chunks, make_windows, split_periods
 
 TRANSFORMS = [*NAMES, "log1p+standardise", "log1p+normal scores"]
 SLICES = [f"{base}{time}" for base in BASES for time in ("", "@lag:1", "@mean:4", "@ewma:0.2")] + ["direct@level:0.1"]

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.simulation.measures import bloc_share, profile
 from tests.shared_data import REPOSITORY, shared_file
 from trnn_core.cli import main
-from trnn_core.data.profile import bloc_share, profile
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import QUAD_ACTIONS
 from trnn_core.data.simulated_world import COUNTRIES, world_names

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from trnn_core.data.windows import Split, batches, chunks, make_windows, padded, split_dates, split_periods
+from tests.data.padding import padded
+from trnn_core.data.windows import Split, batches, chunks, make_windows, split_periods
 from trnn_core.errors import TRNNError
 
 parts = st.sampled_from(["train", "validation", "test"])
@@ -146,20 +147,6 @@ def test_windows_of_a_panel_never_run_from_one_series_into_the_next() -> None:
         assert run.periods.stop < split[run.series].train.stop + 1
         assert run.targets().max() < split[run.series].train.stop
     assert {r.series for r in batches(windows, 50)} == {0, 1, 2}
-
-
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(8, 40)), min_size=1, max_size=4))
-@settings(max_examples=50)
-def test_a_panel_is_cut_at_the_same_dates(spans) -> None:
-    dates = [np.datetime64("2010-01-07") + 7 * np.arange(start, start + n) for start, n in spans]
-    cut = split_dates(dates, 0.2, 0.2)
-    for part, later in (("train", "validation"), ("train", "test"), ("validation", "test")):
-        ends = [d[list(s[part])].max() for d, s in zip(dates, cut, strict=True) if len(s[part])]
-        starts = [d[list(s[later])].min() for d, s in zip(dates, cut, strict=True) if len(s[later])]
-        if ends and starts:
-            assert max(ends) < min(starts)
-    for d, s in zip(dates, cut, strict=True):
-        assert [*s.train, *s.validation, *s.test] == list(range(len(d)))
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_one_cell_in_torch_is_the_models_own_forecast(view, step, origin):
     expected = view.model.forecast(SERIES.select(periods=slice(0, origin + 1)), step).mean[step - 1]
     for i, j in ((0, 1), (3, 2), (2, 4)):
         with torch.no_grad():
-            found = [float(view.cell_levels(view.past(origin)[None], (i, j, k), step, origin)[0]) for k in range(4)]
+            found = [float(view.entry_levels(view.past(origin)[None], (i, j, k), step, origin)[0]) for k in range(4)]
         np.testing.assert_allclose(np.expm1(found), expected[i, j], rtol=2e-3, atol=1e-4)
 
 

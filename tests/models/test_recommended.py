@@ -18,7 +18,7 @@ from trnn_core.evaluation.rolling_origins import backtest
 from trnn_core.models.channels import Channels
 from trnn_core.models.dyad_network import DyadNetwork, negative_log_likelihood
 from trnn_core.models.dyad_training import Schedule, TrainingPlan
-from trnn_core.models.highway import Highway
+from trnn_core.models.linear import LinearStart
 from trnn_core.models.panel import Panel
 from trnn_core.models.recommended import Recommended
 from trnn_core.models.recommended_state import from_arrays, to_arrays
@@ -50,7 +50,7 @@ def test_untrained_it_is_its_linear_part(small_series):
     model = Recommended(n_members=1, plan=TrainingPlan(epochs=1)).fit(small_series)
     n_inputs = len(Channels(Panel.of(small_series), "week").names) + 3
     model.members = [DyadNetwork(n_inputs, len(model._channels(model._train).recurrent), 4).eval()]
-    mine, linear = (m.forecast(small_series, 1) for m in (model, Highway().fit(small_series)))
+    mine, linear = (m.forecast(small_series, 1) for m in (model, LinearStart().fit(small_series)))
     np.testing.assert_allclose(mine.mean, linear.mean, rtol=1e-5)
     np.testing.assert_allclose(mine.distribution.size, linear.distribution.size, rtol=1e-5)
 

@@ -75,11 +75,11 @@ def test_the_shares_of_a_batch_give_its_whole_gradient(small_series: RelationalS
         assert mine is not None
         network.zero_grad()
         learn(network, mine)
-        n += mine.n_cells
+        n += mine.n_entries
         total = [
-            t + mine.n_cells * p.grad for t, p in zip(total, network.parameters(), strict=True) if p.grad is not None
+            t + mine.n_entries * p.grad for t, p in zip(total, network.parameters(), strict=True) if p.grad is not None
         ]
-    assert n == batch.n_cells
+    assert n == batch.n_entries
     for a, b in zip(total, whole, strict=True):
         torch.testing.assert_close(a / n, b, rtol=1e-10, atol=1e-14)
 
@@ -132,7 +132,7 @@ def gradients_of_one_window(learner: TensorLearner) -> dict[str, torch.Tensor]:
     learner.network.reset_parameters()
     batch = learner.batches(1, 0)[0]
     found = learner.gradient(own_windows(batch, range(1)))  # type: ignore[arg-type]
-    assert found.n_windows == 1 and found.n_cells
+    assert found.n_windows == 1 and found.n_entries
     return {name: p.grad.clone() for name, p in learner.network.named_parameters() if p.grad is not None}
 
 

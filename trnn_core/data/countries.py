@@ -15,12 +15,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from trnn_core.data.spelling import closest
 from trnn_core.errors import TRNNError
+from trnn_core.words import closest
 
-Scheme = Literal["name", "icews", "iso2", "iso3", "cow", "cameo", "fips"]
 SCHEMES: dict[str, str] = {
     "name": "country names in any usual spelling",
     "icews": "names as ICEWS spells them",
@@ -32,6 +31,9 @@ SCHEMES: dict[str, str] = {
 }
 _CODES = ("iso2", "iso3", "cow", "cameo", "fips")
 MOST_SUGGESTED = 300
+# Words that make no two countries alike.
+_COMMON = frozenset(("of", "and", "new", "saint", "islands", "republic", "democratic", "peoples"))
+_COMMON |= {"united", "state", "states", "kingdom", "north", "south"}
 _PARTS = {  # no spelling of the country, but worth a suggestion
     "england": "United Kingdom",
     "scotland": "United Kingdom",
@@ -211,7 +213,7 @@ def _decide(name: str, found: tuple[Actor, ...], otherwise: str) -> Match:
 def _suggest(name: str) -> tuple[str, ...]:
     key = normalise(name)
     whole = _PARTS.get(key)
-    return tuple(dict.fromkeys(filter(None, (whole, *closest(key, _spellings())))))[:5]
+    return tuple(dict.fromkeys(filter(None, (whole, *closest(key, _spellings(), _COMMON)))))[:5]
 
 
 @cache

@@ -42,8 +42,6 @@ TIMES: dict[str, str] = {
     "level": "log(1 + exponentially weighted mean of the raw counts)",
 }
 LONG_MEMORY = ("ewma", "level")
-HOFF = ("direct", "reciprocal", "transitive")
-HOFF_LAGGED = (*HOFF, *(f"{base}@mean:4" for base in HOFF))  # his final model: last week and the last four weeks
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,3 @@ def _gap_text(report: Mapping[str, Any]) -> str:
         if report["kind"] == "count"
         else "missing"
     )
-
-
-def file_list(files: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
-    return [{"name": name, "bytes": size} for name, size in files]

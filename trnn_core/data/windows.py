@@ -59,17 +59,6 @@ def split_periods(n: int, validation: float = 0.1, test: float = 0.1) -> Split:
     return Split(range(n_train), range(n_train, n - n_test), range(n - n_test, n))
 
 
-def split_dates(dates: Sequence[np.ndarray], validation: float = 0.1, test: float = 0.1) -> list[Split]:
-    """Cut the series of a panel at the same two calendar dates, so that no series tells another's future."""
-    calendar = np.unique(np.concatenate([np.asarray(d, dtype="datetime64[D]") for d in dates]))
-    whole = split_periods(len(calendar), validation, test)
-    ends = np.append(calendar, calendar[-1] + 1)[[whole.train.stop, whole.validation.stop]]
-    cuts = [np.searchsorted(np.asarray(d, dtype="datetime64[D]"), ends) for d in dates]
-    return [
-        Split(range(a), range(a, b), range(b, len(d))) for d, (a, b) in zip(dates, np.array(cuts).tolist(), strict=True)
-    ]
-
-
 @dataclass(frozen=True)
 class Windows:
     """Windows of one or several series (a panel), each with its own start and length.
@@ -202,40 +191,6 @@ def batches(windows: Windows, size: int, *, seed: int | None = None, epoch: int 
     if rng is not None:
         runs = [runs[i] for i in rng.permutation(len(runs))]
     return runs
-
-
-@dataclass(frozen=True)
-class Padded:
-    """Windows laid out as one block, shorter ones padded with zeros behind their end.
-
-    inputs (W, L, ...), lengths (W,), targets (W, ...) or (W, L, ...), scored bool (W,) or (W, L).
-    """
-
-    inputs: np.ndarray
-    lengths: np.ndarray
-    targets: np.ndarray
-    scored: np.ndarray
-
-
-def padded(inputs: Sequence[np.ndarray], targets: Sequence[np.ndarray], windows: Windows) -> Padded:
-    """Copy the windows out of the series they index; `inputs` and `targets` hold one (T_j, ...) array per series."""
-    for name, arrays in (("inputs", inputs), ("targets", targets)):
-        if len(arrays) != len(windows.parts):
-            raise TRNNError(f"The {name} must be one array for each of {len(windows.parts)} series. Got {len(arrays)}.")
-    n, longest = len(windows), int(windows.length.max())
-    x = np.zeros((n, longest, *inputs[0].shape[1:]), dtype=inputs[0].dtype)
-    y = np.zeros((n, longest, *targets[0].shape[1:]), dtype=targets[0].dtype)
-    scored = np.zeros((n, longest), dtype=bool)
-    for w in range(n):
-        s, a, count = int(windows.series[w]), int(windows.first[w]), int(windows.length[w])
-        x[w, :count] = inputs[s][a : a + count]
-        ahead = np.arange(a, a + count) + windows.horizon
-        y[w, :count] = targets[s][ahead]
-        scored[w, :count] = (ahead >= windows.parts[s].start) & (ahead < windows.parts[s].stop)
-    if windows.every_step:
-        return Padded(x, windows.length, y, scored)
-    rows = np.arange(n)
-    return Padded(x, windows.length, y[rows, windows.length - 1], scored[rows, windows.length - 1])
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import describe
 from trnn_core.evaluation.metrics import SCORES
 from trnn_core.evaluation.results import BacktestResult
@@ -64,24 +63,6 @@ def write_tables(result: BacktestResult, out: Path) -> list[Path]:
     about = out.with_suffix(".json")
     _write(about, json.dumps(summary(result, [p.name for p in (*frames, dyads)]), indent=1) + "\n")
     return [*frames, dyads, about]
-
-
-def read_tables(out: Path) -> dict[str, Any]:
-    """What `write_tables` wrote at `out`: the frames scores, leaderboard, calibration, pit, countries, dyads, and
-    `about`."""
-    try:
-        frames: dict[str, Any] = {
-            "scores": pd.read_csv(out),
-            "dyads": pd.read_parquet(out.with_suffix(".dyads.parquet")),
-        }
-        for name in ("leaderboard", "calibration", "pit", "countries"):
-            frames[name] = pd.read_csv(out.with_suffix(f".{name}.csv"))
-        return {**frames, "about": json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))}
-    except (OSError, ValueError) as e:
-        raise TRNNError(
-            f"A backtest must be a table with its companions beside it, as the command writes them. {out.name} is not"
-            f" ({e}); run the backtest again."
-        ) from e
 
 
 def summary(result: BacktestResult, files: list[str]) -> dict[str, Any]:

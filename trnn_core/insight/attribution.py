@@ -41,7 +41,7 @@ def attribute(view: View, cell: tuple[int, int, int], step: int = 1, origin: int
     last = len(view.series) - 1 if origin is None else origin
     past = view.past(last)
     usual = usual_week(view, last).expand_as(past)
-    start, end = (float(x) for x in view.cell_levels(torch.stack([usual, past]), cell, step, last).detach())
+    start, end = (float(x) for x in view.entry_levels(torch.stack([usual, past]), cell, step, last).detach())
     found = np.zeros(tuple(past.shape))
     for n_points in _POINTS:
         found = _integrate(view, (usual, past), cell, (step, last), n_points)
@@ -88,7 +88,7 @@ def _integrate(
     for part in np.array_split(np.arange(n_points), -(-n_points // _AT_ONCE)):
         share = torch.from_numpy(places[part]).to(past.dtype)[:, None, None, None, None]
         path = (usual + share * (past - usual)).requires_grad_(True)
-        (gradient,) = torch.autograd.grad(view.cell_levels(path, cell, *when).sum(), path)
+        (gradient,) = torch.autograd.grad(view.entry_levels(path, cell, *when).sum(), path)
         mean += np.tensordot(weights[part], gradient.numpy().astype(np.float64), axes=1)
     return mean * (past - usual).numpy()
 

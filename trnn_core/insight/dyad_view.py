@@ -17,7 +17,7 @@ from torch import Tensor
 from trnn_core.data.relations import fill_forward
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
-from trnn_core.insight.dyad_cell import CellModel
+from trnn_core.insight.pair_model import PairModel
 from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.panel import Panel
 from trnn_core.models.recommended import Recommended
@@ -37,7 +37,7 @@ class DyadView:
         self.counts = Panel.of(series).counts
         filled = fill_forward(series.values, series.observed).astype(np.float64)
         self._levels = np.log1p(np.maximum(filled, 0.0)) if self.counts else filled
-        self._cells: dict[tuple[int, int, int], CellModel] = {}
+        self._cells: dict[tuple[int, int, int], PairModel] = {}
 
     @property
     def unit(self) -> str:
@@ -52,10 +52,10 @@ class DyadView:
         rows = np.maximum(np.arange(origin + 1 - self.reach, origin + 1), 0)
         return torch.from_numpy(self._levels[rows])
 
-    def cell_levels(self, pasts: Tensor, cell: tuple[int, int, int], step: int, origin: int) -> Tensor:
+    def entry_levels(self, pasts: Tensor, cell: tuple[int, int, int], step: int, origin: int) -> Tensor:
         i, j, k = cell
         if (i, j, origin) not in self._cells:
-            self._cells = {(i, j, origin): CellModel(self.model, self.series, (i, j), origin, self.reach)}
+            self._cells = {(i, j, origin): PairModel(self.model, self.series, (i, j), origin, self.reach)}
         return self._cells[i, j, origin](pasts, step)[:, k]
 
     def answers(self, origins: np.ndarray, last: np.ndarray, horizon: int) -> np.ndarray:

@@ -53,7 +53,7 @@ class View(Protocol):
         """Levels (T, N, N, K) of the `reach` periods up to the origin, gaps filled."""
         ...
 
-    def cell_levels(self, pasts: Tensor, cell: tuple[int, int, int], step: int, origin: int) -> Tensor:
+    def entry_levels(self, pasts: Tensor, cell: tuple[int, int, int], step: int, origin: int) -> Tensor:
         """Pasts (B, T, N, N, K) -> the expected level of one cell `step` periods ahead, (B,), differentiable."""
         ...
 
@@ -111,7 +111,7 @@ class NetworkView:
         )  # the first period stands for all before it
         return torch.from_numpy(self._levels[rows]).to(self.dtype)
 
-    def cell_levels(self, pasts: Tensor, cell: tuple[int, int, int], step: int, origin: int) -> Tensor:
+    def entry_levels(self, pasts: Tensor, cell: tuple[int, int, int], step: int, origin: int) -> Tensor:
         i, j, k = cell
         return self.levels(pasts, step)[:, step - 1, i, j, k]
 

@@ -70,5 +70,5 @@ def corrections(outputs: Tensor) -> Tensor:
 def negative_log_likelihood(log_mean: Tensor, log_size: Tensor, counts: Tensor) -> Tensor:
     """Of negative binomial counts, entry by entry, without the term of the counts alone."""
     size, total = log_size.exp(), torch.logaddexp(log_mean, log_size)
-    ways = torch.lgamma(counts + size) - torch.lgamma(size)
-    return -(ways + size * (log_size - total) + counts * (log_mean - total))
+    log_coefficients = torch.lgamma(counts + size) - torch.lgamma(size)
+    return -(log_coefficients + size * (log_size - total) + counts * (log_mean - total))

@@ -52,13 +52,13 @@ class TrainingPlan:
 
 @dataclass(frozen=True)
 class Rows:
-    """Data: inputs (T, P, F, K), highway (T, P, 3, K), what came and whether it was observed (T, P, K); unit of level
-    (K,)."""
+    """Data: inputs (T, P, F, K), linear forecasts (T, P, 3, K), targets and whether they were observed (T, P, K); the
+    unit of level (K,)."""
 
     inputs: Tensor
-    highway: Tensor
-    came: Tensor
-    seen: Tensor
+    linear: Tensor
+    targets: Tensor
+    observed: Tensor
     recurrent: tuple[int, ...]
     counts: bool
     unit: Tensor
@@ -155,8 +155,8 @@ class Member:
         data = self.rows
         t, p = rows // self.schedule.n_pairs + self.schedule.first, rows % self.schedule.n_pairs
         window = self.course[(t[:, None] + self._back).clamp(min=0), p[:, None]]
-        corrected = data.highway[t, p] + corrections(self.network(window, data.inputs[t, p]))
-        return mean_cost(corrected, data.came[t, p], data.seen[t, p], data)
+        corrected = data.linear[t, p] + corrections(self.network(window, data.inputs[t, p]))
+        return mean_cost(corrected, data.targets[t, p], data.observed[t, p], data)
 
     def state(self) -> dict[str, np.ndarray]:
         """Moments, step and random numbers as arrays, copied."""
@@ -173,7 +173,7 @@ class Member:
 
 def make_members(rows: Rows, plan: TrainingPlan, n_members: int) -> list[Member]:
     """Untrained members on the same data."""
-    schedule, course = Schedule(plan, *rows.came.shape), rows.course()
+    schedule, course = Schedule(plan, *rows.targets.shape), rows.course()
     return [Member(rows, course, schedule, number) for number in range(n_members)]
 
 
@@ -190,23 +190,23 @@ def joint_correction(networks: Sequence[DyadNetwork], course: Tensor, now: Tenso
 def ensemble_cost(networks: Sequence[DyadNetwork], rows: Rows, window: int) -> float:
     """The mean cost of the networks' joint forecast over every row with a whole window."""
     n_periods, n_pairs = rows.inputs.shape[:2]
-    course, back, total, n_cells = rows.course(), torch.arange(1 - window, 1), 0.0, 0
+    course, back, total, n_entries = rows.course(), torch.arange(1 - window, 1), 0.0, 0
     for t in torch.arange(min(window, n_periods) - 1, n_periods).split(max(1, _EVALUATED // n_pairs)):
         past = course[(t[:, None] + back).clamp(min=0)].transpose(1, 2).flatten(0, 1)  # (B, L, R, K)
         correction = joint_correction(networks, past, rows.inputs[t].flatten(0, 1))
-        corrected = rows.highway[t].flatten(0, 1) + correction
-        came, seen = rows.came[t].flatten(0, 1), rows.seen[t].flatten(0, 1)
-        n = int(seen.sum())
-        total, n_cells = total + n * float(mean_cost(corrected, came, seen, rows)), n_cells + n
-    return total / max(n_cells, 1)
+        corrected = rows.linear[t].flatten(0, 1) + correction
+        targets, observed = rows.targets[t].flatten(0, 1), rows.observed[t].flatten(0, 1)
+        n = int(observed.sum())
+        total, n_entries = total + n * float(mean_cost(corrected, targets, observed, rows)), n_entries + n
+    return total / max(n_entries, 1)
 
 
-def mean_cost(corrected: Tensor, came: Tensor, seen: Tensor, rows: Rows) -> Tensor:
-    """Likelihood of the counts and squared error of the level in its unit, per observed cell, for forecasts (B, 3,
+def mean_cost(corrected: Tensor, targets: Tensor, observed: Tensor, rows: Rows) -> Tensor:
+    """Likelihood of the counts and squared error of the level in its unit, per observed entry, for forecasts (B, 3,
     K)."""
     log_mean, log_size, level = corrected.unbind(-2)
-    squared = ((level - (torch.log1p(came) if rows.counts else came)) / rows.unit).square()
+    squared = ((level - (torch.log1p(targets) if rows.counts else targets)) / rows.unit).square()
     cost = _SQUARED_WEIGHT * squared
     if rows.counts:
-        cost = cost + negative_log_likelihood(log_mean, log_size, came)
-    return torch.where(seen, cost, 0).sum() / seen.sum().clamp(min=1)
+        cost = cost + negative_log_likelihood(log_mean, log_size, targets)
+    return torch.where(observed, cost, 0).sum() / observed.sum().clamp(min=1)

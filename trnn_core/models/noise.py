@@ -64,7 +64,7 @@ Noise = CountNoise | ValueNoise
 def fit_count_noise(
     level: np.ndarray, activity: np.ndarray, counts: np.ndarray, nearby: CountNoise | None = None
 ) -> CountNoise:
-    """Maximum likelihood over samples (S, K): the level forecast, the activity at the origin, the count that came.
+    """Maximum likelihood over samples (S, K): the level forecast, the activity at the origin, the count observed.
 
     `nearby` is the noise of the step before: the search starts there.
     """

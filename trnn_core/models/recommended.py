@@ -1,6 +1,6 @@
 """Recommended: the relational autoregression with a dyad-shared tGRU on top, and a count likelihood; a small ensemble.
 
-The linear model and its negative binomial noise are the highway: the network starts exactly there and learns
+The linear model and its negative binomial noise are the start: the network begins exactly there and learns
 corrections of the log mean and the log size by likelihood, and of the level by squared error. The point forecast is the
 expected log(1 + count) of the corrected distribution.
 
@@ -22,7 +22,7 @@ from trnn_core.models.distributions import Distribution, NegativeBinomial
 from trnn_core.models.dyad_network import DyadNetwork
 from trnn_core.models.dyad_training import Member, Rows, TrainingPlan, joint_correction, make_members
 from trnn_core.models.features import AR_FEATURES
-from trnn_core.models.highway import Highway
+from trnn_core.models.linear import LinearStart
 from trnn_core.models.model_config import DYAD_PERIODS
 from trnn_core.models.panel import Panel
 
@@ -39,8 +39,8 @@ class Parts:
 
     relational: bool = True  # whether channels and linear model see other dyads than the own one and its reverse
 
-    def highway(self) -> Highway:
-        return Highway() if self.relational else Highway(AR_FEATURES)
+    def linear(self) -> LinearStart:
+        return LinearStart() if self.relational else LinearStart(AR_FEATURES)
 
 
 class Recommended(LevelForecaster):
@@ -58,7 +58,7 @@ class Recommended(LevelForecaster):
         self.n_members, self.plan, self.parts = n_members, plan or TrainingPlan(), parts or Parts()
         self.members: list[DyadNetwork] = []
         self._in_training: list[Member] = []
-        self._highway: Highway = self.parts.highway()
+        self.linear: LinearStart = self.parts.linear()
         self._period: Period = "week"
         self._centre, self._spread, self._unit = np.zeros(0), np.ones(0), np.ones(0)
         self._shares: dict[int, float] = {1: 1.0}
@@ -77,7 +77,7 @@ class Recommended(LevelForecaster):
     def begin(self, series: RelationalSeries) -> list[Member]:
         """Learn all but the networks: linear model, noise, scaling; the untrained members with their data."""
         self.check_length(series)
-        self._highway = self.parts.highway().fit(series)
+        self.linear = self.parts.linear().fit(series)
         self._period = series.period
         super().fit(series)
         return self._in_training
@@ -91,11 +91,11 @@ class Recommended(LevelForecaster):
         first = min(_START, panel.n_periods // 3)
         origins = np.arange(first, panel.n_periods - 1)
         pairs = self._some_pairs(panel, len(origins))
-        inputs, highway = self._inputs(panel, origins, 1, pairs)  # (T, P, F, K), (T, P, 3, K)
+        inputs, linear = self._inputs(panel, origins, 1, pairs)  # (T, P, F, K), (T, P, 3, K)
         self._centre, self._spread = inputs.mean((0, 1)), inputs.std((0, 1))
         self._spread += 1e-3 if panel.counts else 1e-4 * np.abs(self._centre) + 1e-30  # values may be of any scale
-        self._unit = self._level_unit(panel, origins, pairs, highway)
-        self._in_training = make_members(self._rows(panel, origins, pairs, inputs, highway), self.plan, self.n_members)
+        self._unit = self._level_unit(panel, origins, pairs, linear)
+        self._in_training = make_members(self._rows(panel, origins, pairs, inputs, linear), self.plan, self.n_members)
         self.members = [member.network for member in self._in_training]
 
     def held_rows(self, series: RelationalSeries, first: int) -> Rows:
@@ -106,30 +106,30 @@ class Recommended(LevelForecaster):
         return self._rows(panel, origins, pairs, *self._inputs(panel, origins, 1, pairs))
 
     def _rows(
-        self, panel: Panel, origins: np.ndarray, pairs: np.ndarray, inputs: np.ndarray, highway: np.ndarray
+        self, panel: Panel, origins: np.ndarray, pairs: np.ndarray, inputs: np.ndarray, linear: np.ndarray
     ) -> Rows:
         _standardise(inputs, self._centre, self._spread)
-        came = _pick((panel.values if panel.counts else panel.level)[origins + 1], pairs)
-        seen = _pick(panel.observed[origins + 1], pairs)
-        tensors = [torch.from_numpy(np.ascontiguousarray(x)) for x in (inputs, highway, came, seen)]
+        targets = _pick((panel.values if panel.counts else panel.level)[origins + 1], pairs)
+        observed = _pick(panel.observed[origins + 1], pairs)
+        tensors = [torch.from_numpy(np.ascontiguousarray(x)) for x in (inputs, linear, targets, observed)]
         unit = torch.from_numpy(self._unit.astype(np.float32))
         return Rows(tensors[0], tensors[1], tensors[2], tensors[3], self._channels(panel).recurrent, panel.counts, unit)
 
     @staticmethod
-    def _level_unit(panel: Panel, origins: np.ndarray, pairs: np.ndarray, highway: np.ndarray) -> np.ndarray:
+    def _level_unit(panel: Panel, origins: np.ndarray, pairs: np.ndarray, linear: np.ndarray) -> np.ndarray:
         """(K,): 1 for counts; values have no scale of their own, so they are measured by the linear model's usual
         error."""
         if panel.counts:
             return np.ones(panel.level.shape[-1])
-        error = _pick(panel.level[origins + 1], pairs) - highway[:, :, 2].astype(float)
-        seen = _pick(panel.observed[origins + 1], pairs)
-        spread = np.sqrt(np.where(seen, error**2, 0.0).sum((0, 1)) / np.maximum(seen.sum((0, 1)), 1))
+        error = _pick(panel.level[origins + 1], pairs) - linear[:, :, 2].astype(float)
+        observed = _pick(panel.observed[origins + 1], pairs)
+        spread = np.sqrt(np.where(observed, error**2, 0.0).sum((0, 1)) / np.maximum(observed.sum((0, 1)), 1))
         return np.where(spread > 0, spread, 1.0)
 
     def attach(self, series: RelationalSeries) -> Self:
         """Give a model that was saved its training periods back, so that it can learn how to look further ahead."""
         self._check_labels(series)
-        self._train = self._highway._train = self._highway._learnt = Panel.of(series)
+        self._train = self.linear._train = self.linear._learnt = Panel.of(series)
         return self
 
     def _levels(self, panel: Panel, origins: np.ndarray, step: int) -> np.ndarray:
@@ -146,38 +146,38 @@ class Recommended(LevelForecaster):
         """Log mean, log size and level, (O, N, M, K) each; further steps take the share of the correction that held."""
         if step not in self._shares:
             self._shares[step] = self._fit_share(step)
-        highway, correction = self._run(panel, origins, step)
-        corrected = highway + self._shares[step] * correction
+        linear, correction = self._run(panel, origins, step)
+        corrected = linear + self._shares[step] * correction
         return corrected[..., 0, :], corrected[..., 1, :], corrected[..., 2, :]
 
     def _run(self, panel: Panel, origins: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """The highway and the members' mean correction, (O, N, M, 3, K) each."""
+        """The linear forecast and the members' mean correction, (O, N, M, 3, K) each."""
         window, pairs = self.plan.window, np.arange(panel.cells.size)
         recurrent = list(self._channels(panel).recurrent)
-        ways, added = [], []
+        starts, added = [], []
         for part in np.array_split(origins, -(-len(origins) // _BLOCK)):
             periods = np.arange(max(part.min() - window + 1, 0), part.max() + 1)
-            inputs, highway = self._inputs(panel, periods, step, pairs)
+            inputs, linear = self._inputs(panel, periods, step, pairs)
             _standardise(inputs, self._centre, self._spread)
             steps = np.maximum(part[:, None] + np.arange(1 - window, 1), 0) - periods[0]  # (O, L)
             course = inputs[:, :, recurrent][steps].swapaxes(1, 2)  # (O, P, L, R, K)
             course, now = (torch.from_numpy(x.reshape(-1, *x.shape[2:])) for x in (course, inputs[part - periods[0]]))
-            ways.append(highway[part - periods[0]])
+            starts.append(linear[part - periods[0]])
             added.append(joint_correction(self.members, course, now).numpy())
         shape = (len(origins), *panel.cells.shape, 3, panel.level.shape[-1])
-        return np.concatenate(ways).reshape(shape).astype(float), np.concatenate(added).reshape(shape)
+        return np.concatenate(starts).reshape(shape).astype(float), np.concatenate(added).reshape(shape)
 
     def _inputs(self, panel: Panel, periods: np.ndarray, step: int, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Channels with the highway's three numbers behind them (T, P, F, K), and the highway (T, P, 3, K)."""
-        channels, inputs, ways = self._channels(panel), [], []
+        """Channels with the linear forecast's three numbers behind them (T, P, F, K), and those alone (T, P, 3, K)."""
+        channels, inputs, starts = self._channels(panel), [], []
         for part in np.array_split(periods, -(-len(periods) // _BLOCK)):
-            level, spread = self._highway._predict(panel, part, step)
+            level, spread = self.linear._predict(panel, part, step)
             size = spread.size if isinstance(spread, NegativeBinomial) else np.sqrt(spread.variance)
             mean = np.log(np.maximum(spread.mean, 1e-9)) if panel.counts else level
-            way = _pick(np.stack([mean, np.log(size), level], axis=-2), pairs).astype(np.float32)
-            inputs.append(np.concatenate([_pick(channels.at(part, step), pairs), way], axis=-2))
-            ways.append(way)
-        return np.concatenate(inputs), np.concatenate(ways)
+            start = _pick(np.stack([mean, np.log(size), level], axis=-2), pairs).astype(np.float32)
+            inputs.append(np.concatenate([_pick(channels.at(part, step), pairs), start], axis=-2))
+            starts.append(start)
+        return np.concatenate(inputs), np.concatenate(starts)
 
     def _channels(self, panel: Panel) -> Channels:
         """Those of the training panel and of the panel last asked about are kept: every step ahead needs both."""
@@ -204,14 +204,15 @@ class Recommended(LevelForecaster):
         panel = self._training_panel(step)
         last = panel.n_periods - 1 - step
         origins = np.unique(np.linspace(max(last - 160, min(_START, last)), last, 32).astype(int))
-        highway, correction = self._run(panel, origins, step)
+        linear, correction = self._run(panel, origins, step)
         use = panel.observed[origins + step] & panel.cells[..., None]
-        came = panel.values[origins + step]
+        targets = panel.values[origins + step]
         losses = []
         for share in _SHARES:
-            log_mean, log_size, level = np.moveaxis(highway + share * correction, -2, 0)
+            log_mean, log_size, level = np.moveaxis(linear + share * correction, -2, 0)
             if panel.counts:
-                losses.append(-NegativeBinomial(np.exp(log_mean), np.exp(log_size)).log_probability(came)[use].mean())
+                log_likelihood = NegativeBinomial(np.exp(log_mean), np.exp(log_size)).log_probability(targets)
+                losses.append(-log_likelihood[use].mean())
             else:
                 losses.append(((level - panel.level[origins + step]) ** 2)[use].mean())
         return _SHARES[int(np.argmin(losses))]

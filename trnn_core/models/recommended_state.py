@@ -1,7 +1,8 @@
 """A fitted `Recommended` as plain arrays and back, so that a run can keep it without its training data.
 
-Names: `member0.cell.W1_0` ... the networks; `centre`, `spread` (F, K) the scaling; `shares` (H,), `highway` (H, K, P)
-per step ahead; `noise` (H, ...) the noise models; for value series also `own_noise` (H, 3) and `unit` (K,).
+Names: `member0.cell.W1_0` ... the networks; `centre`, `spread` (F, K) the scaling; per step ahead `shares` (H,), the
+linear model's weights `highway` (H, K, P) (their name in all saved runs) and its noise models `noise` (H, ...); for
+value series also `own_noise` (H, 3) and `unit` (K,).
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def to_arrays(model: Recommended, horizon: int = 8) -> dict[str, np.ndarray]:
         "centre": model._centre,
         "spread": model._spread,
         "shares": np.array([model._shares[h] for h in steps]),
-        "highway": np.stack([model._highway.weights[h] for h in steps]),
-        "noise": np.stack([_flat(model._highway._noise[h]) for h in steps]),
+        "highway": np.stack([model.linear.weights[h] for h in steps]),
+        "noise": np.stack([_flat(model.linear._noise[h]) for h in steps]),
         "shape": np.array([model.plan.window, model.plan.hidden, len(model.members)]),
     }
     if not panel.counts:
@@ -49,10 +50,10 @@ def from_arrays(arrays: Mapping[str, np.ndarray], like: RelationalSeries) -> Rec
         window, hidden, n_members = (int(n) for n in arrays["shape"])
         model = Recommended(n_members, TrainingPlan(window=window, hidden=hidden))
         n_steps, n_actions = len(arrays["shares"]), arrays["centre"].shape[-1]
-        highway = model.parts.highway()
-        highway.weights = {h: arrays["highway"][h - 1] for h in range(1, n_steps + 1)}
-        highway._noise = {h: _noise(arrays["noise"][h - 1]) for h in range(1, n_steps + 1)}
-        model._highway, model._period = highway, like.period
+        linear = model.parts.linear()
+        linear.weights = {h: arrays["highway"][h - 1] for h in range(1, n_steps + 1)}
+        linear._noise = {h: _noise(arrays["noise"][h - 1]) for h in range(1, n_steps + 1)}
+        model.linear, model._period = linear, like.period
         model._shares = {h: float(arrays["shares"][h - 1]) for h in range(1, n_steps + 1)}
         model._centre, model._spread = arrays["centre"], arrays["spread"]
         model._unit = arrays.get("unit", np.ones(n_actions))
@@ -70,7 +71,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray], like: RelationalSeries) -> Rec
             f"The saved arrays must be those of a recommended model. They are not ({str(e).splitlines()[0]}); train it"
             " again."
         ) from e
-    model._labels = highway._labels = (like.actors, like.actions)
+    model._labels = linear._labels = (like.actors, like.actions)
     return model
 
 

@@ -17,7 +17,6 @@ class Started:
     """The network is built and the data are cut."""
 
     epochs: int
-    first_epoch: int  # 1, or the epoch a resumed run goes on with
     n_parameters: int
     n_windows: int
     loss_scale: str  # what one unit of the losses means

@@ -20,12 +20,12 @@ from trnn_core.training.distributed import Group
 
 @dataclass(frozen=True)
 class Gradient:
-    """What one batch had to say; `n_cells` 0 means nothing: there was nothing observed to learn from."""
+    """What one batch had to say; `n_entries` 0 means nothing: there was nothing observed to learn from."""
 
     loss: float
     regulariser: float
     norm: float
-    n_cells: int
+    n_entries: int
     n_windows: int
 
 

@@ -54,7 +54,7 @@ def set_network(network: torch.nn.Module, arrays: Arrays) -> None:
 
 
 def learn(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[torch.Tensor, Any]:
-    """The mean loss over the scored cells of a batch, its gradient added to the network's; and the state to go on
+    """The mean loss over the scored entries of a batch, its gradient added to the network's; and the state to go on
     with."""
     batch = batch.to(network.device)
     if batch.single:
@@ -73,34 +73,34 @@ def predict(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[to
 
 
 def entry_loss(network: TensorNetwork, raw: torch.Tensor, batch: Batch) -> torch.Tensor:
-    """The mean loss over the scored cells of a batch."""
+    """The mean loss over the scored entries of a batch."""
     likelihood = network.likelihood
     parameters = {name: getattr(network, name) for name in likelihood.parameters}
     return loss_of(likelihood.name, raw, batch.targets, batch.mask, **parameters)
 
 
 def part_loss(network: TensorNetwork, prepared: Prepared, part: Part, size: int) -> float:
-    """The mean loss over all scored cells of a part."""
-    total, cells = part_sums(network, prepared, part, size)
-    return total / max(cells, 1)
+    """The mean loss over all scored entries of a part."""
+    total, entries = part_sums(network, prepared, part, size)
+    return total / max(entries, 1)
 
 
 @torch.no_grad()
 def part_sums(
     network: TensorNetwork, prepared: Prepared, part: Part, size: int, first: int = 0, step: int = 1
 ) -> tuple[float, int]:
-    """Summed loss and number of scored cells of every `step`-th batch of a part, from the `first` one on."""
-    total, cells, state = 0.0, 0, None
+    """Summed loss and number of scored entries of every `step`-th batch of a part, from the `first` one on."""
+    total, entries, state = 0.0, 0, None
     for i, batch in enumerate(make_batches(prepared, part, size)):
         if i % step != first:
             continue
         batch = batch.to(network.device)
         raw, state = predict(network, batch, state)
-        n = batch.n_cells
+        n = batch.n_entries
         if n:
             total += n * float(entry_loss(network, raw, batch))
-            cells += n
-    return total, cells
+            entries += n
+    return total, entries
 
 
 def _detached(state: Any) -> Any:

@@ -55,7 +55,7 @@ class Prepared:
         return self.data.design != "many-to-one"
 
     @property
-    def cells_per_window(self) -> int:
+    def entries_per_window(self) -> int:
         """Cells in the loss of one training window: the sum in eq. 15 runs over one step, in eq. 16 over all."""
         cells = int(self.mask[self.split.train.start : self.split.train.stop].any(dim=0).sum())
         return max(cells * (self.data.window if self.every_step else 1), 1)
@@ -147,7 +147,7 @@ class Batch:
         return self._by_window(self.week_mask)
 
     @property
-    def n_cells(self) -> int:
+    def n_entries(self) -> int:
         return int(self.mask.sum())
 
     def to(self, device: torch.device) -> Batch:

@@ -42,7 +42,7 @@ class SharedLearner(TensorLearner):
     def gradient(self, batch: Batch) -> Gradient:
         self.optimiser.zero_grad()
         mine = own_windows(batch, own_share(batch.n_windows, self.group.rank, self.group.size))
-        n = mine.n_cells if mine is not None else 0
+        n = mine.n_entries if mine is not None else 0
         loss, learnt = self.shared(mine if n else None)
         told = self.group.sums(torch.tensor([loss.item() * n, n, *learnt], dtype=torch.float64))
         total = round(float(told[1]))

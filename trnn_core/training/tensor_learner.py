@@ -34,7 +34,7 @@ class TensorLearner:
         self.lr = rate(self.config, 1)
         self._carried: Any = None
         per_window = self.config.regularisation_per == "window"
-        self._weight = self.config.regularisation / (self.prepared.cells_per_window if per_window else 1)
+        self._weight = self.config.regularisation / (self.prepared.entries_per_window if per_window else 1)
 
     def batches(self, epoch: int, drops: int) -> list[Batch]:
         self.lr, self._carried = rate(self.config, epoch, drops), None
@@ -44,7 +44,7 @@ class TensorLearner:
     def gradient(self, batch: Batch) -> Gradient:
         self.optimiser.zero_grad()
         loss, self._carried = learn(self.network, batch, self._carried)
-        n = batch.n_cells
+        n = batch.n_entries
         if not n:
             return Gradient(0.0, 0.0, 0.0, 0, batch.n_windows)
         penalty = self._weight * self.network.penalty()

@@ -230,11 +230,11 @@ class _Loop:
         for step, batch in enumerate(todo, start=1):
             self._obey()
             found = self.learner.gradient(batch)
-            if not found.n_cells:
+            if not found.n_entries:
                 continue  # nothing observed in these periods: nothing to learn from
             self._check(found, epoch, step)
             self.learner.update()
-            total, cells = total + found.loss * found.n_cells, cells + found.n_cells
+            total, cells = total + found.loss * found.n_entries, cells + found.n_entries
             penalties, norms = penalties + found.regulariser, norms + found.norm
             self._emit(StepDone(epoch, step, len(todo), found.n_windows, found.loss))
         return total / max(cells, 1), penalties / len(todo), norms / len(todo)
@@ -295,7 +295,7 @@ class _Loop:
 
     def _started(self) -> Started:
         it = self.learner
-        return Started(self.config.epochs, self.progress.epoch + 1, it.n_parameters, it.n_windows, it.loss_scale)
+        return Started(self.config.epochs, it.n_parameters, it.n_windows, it.loss_scale)
 
     def snapshot(self) -> Snapshot:
         """The whole state after the last finished epoch; the sampler's is (seed, epoch)."""

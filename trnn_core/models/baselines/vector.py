@@ -103,10 +103,10 @@ class VectorGRU(VectorLSTM):
 class _Recurrent(nn.Module):
     """Recurrent layer and linear read-out, which starts at zero: the untrained network forecasts the mean."""
 
-    def __init__(self, cell: type[nn.Module], n_cells: int, size: int) -> None:
+    def __init__(self, cell: type[nn.Module], n_entries: int, size: int) -> None:
         super().__init__()
-        self.recurrent = cell(n_cells, size, batch_first=True)
-        self.read_out = nn.Linear(size, n_cells)
+        self.recurrent = cell(n_entries, size, batch_first=True)
+        self.read_out = nn.Linear(size, n_entries)
         nn.init.zeros_(self.read_out.weight)
         nn.init.zeros_(self.read_out.bias)
 

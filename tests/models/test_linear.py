@@ -9,7 +9,7 @@ from tests.models.test_baselines import make_series
 from trnn_core.data.series import RelationalSeries
 from trnn_core.models.baselines.ar import RelationalAR, Sums, total
 from trnn_core.models.features import AR_FEATURES
-from trnn_core.models.highway import Highway, _error, _pull
+from trnn_core.models.linear import LinearStart, _error, _pull
 from trnn_core.models.panel import Panel
 
 
@@ -47,7 +47,7 @@ def test_chance_is_held_back_where_rows_are_few_and_forecasts_are_the_better_for
     x, y = rows(80, 30)
     later, came = rows(5000, 30, seed=1)
     plain = np.linalg.lstsq(x, y, rcond=None)[0]
-    held = Highway()._weigh(summed(x, y))
+    held = LinearStart()._weigh(summed(x, y))
     assert ((came - later @ held) ** 2).mean() < 0.9 * ((came - later @ plain) ** 2).mean()
 
 
@@ -63,7 +63,7 @@ def test_with_plenty_of_data_it_is_the_relational_autoregression_to_the_last_bit
     dates = np.datetime64("2004-01-01") + 7 * np.arange(t)
     source = make_series(60, kind="value").source
     panel = Panel.of(RelationalSeries(level, dates, tuple("ABCDEFGH"), ("x",), source=source))
-    one, two = Highway(), RelationalAR()
+    one, two = LinearStart(), RelationalAR()
     for model in (one, two):
         model._learn(panel)
     np.testing.assert_array_equal(one._regress(panel, step), two._regress(panel, step))
@@ -71,6 +71,6 @@ def test_with_plenty_of_data_it_is_the_relational_autoregression_to_the_last_bit
 
 def test_without_relations_it_reads_the_dyad_alone():
     series = make_series(90)
-    model = Highway(AR_FEATURES).fit(series)
+    model = LinearStart(AR_FEATURES).fit(series)
     model.forecast(series, 1)
     assert model.weights[1].shape == (2, len(AR_FEATURES) - 1 + 2 + 1)

@@ -88,7 +88,7 @@ class PairTerms(Terms):
         return self._averages[name, what, alpha]
 
 
-class CellModel:
+class PairModel:
     """The expected levels (B, K) of one pair, from recent levels (B, R, N, N, K) up to one origin."""
 
     def __init__(
@@ -110,8 +110,8 @@ class CellModel:
         recent: Both = {"level": level, "value": torch.expm1(level) if self.panel.counts else level}
         present = self._terms(recent, 1)
         now, course = self._channels(recent, present, step)
-        way = self._highway(present, step)  # (B, 3, K)
-        inputs = torch.cat([now, way], dim=1)
+        linear = self._linear(present, step)  # (B, 3, K)
+        inputs = torch.cat([now, linear], dim=1)
         centre, spread = (
             torch.from_numpy(np.asarray(x, dtype=np.float64)) for x in (self.model._centre, self.model._spread)
         )
@@ -120,7 +120,7 @@ class CellModel:
         course = ((course - centre[recurrent]) / spread[recurrent]).clamp(-_CLIP, _CLIP)
         outputs = [m(course.float(), inputs.float()) for m in self.model.members]
         correction = torch.stack([corrections(o) for o in outputs]).double().mean(0)
-        whole = way + self.model._shares[step] * correction
+        whole = linear + self.model._shares[step] * correction
         return torch.log1p(torch.exp(whole[:, 0])) if self.panel.counts else whole[:, 2]
 
     def _terms(self, recent: Both, n: int) -> PairTerms:
@@ -151,9 +151,9 @@ class CellModel:
             self._given[step] = at[self.pair].astype(np.float64)
         return self._given[step]
 
-    def _highway(self, present: PairTerms, step: int) -> Tensor:
+    def _linear(self, present: PairTerms, step: int) -> Tensor:
         """Log mean, log size and level of the linear model, (B, 3, K)."""
-        ar = self.model._highway
+        ar = self.model.linear
         found = [column[:, -1] for column in columns(ar.features, present)]  # (B, K) each
         x = torch.stack([*found, torch.ones_like(found[0])], dim=-1)  # (B, K, P)
         weights = torch.from_numpy(np.asarray(ar.weights[step], dtype=np.float64))  # (K, P)

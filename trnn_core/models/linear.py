@@ -22,11 +22,11 @@ _WORTH = 1e-3  # a smaller share of the squared error is not worth a departure
 _MIN_BLOCKS = 5
 
 
-class Highway(PooledAR):
+class LinearStart(PooledAR):
     """Weights per action and step: least squares, or pulled towards the own moving averages where that forecasts
     better."""
 
-    name = "highway"
+    name = "linear"
 
     def __init__(self, features: tuple[str, ...] = RELATIONAL_FEATURES) -> None:
         super().__init__()
