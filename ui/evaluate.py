@@ -13,6 +13,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import label
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult
+from trnn_core.models.likelihoods import likelihood_of
 from trnn_core.runs.backtests import WHOLE, read_stored
 from trnn_core.runs.run import Run
 from trnn_core.runs.tasks import Task, list_tasks, start_task
@@ -85,7 +86,7 @@ def pick_subject() -> Subject | None:
 def _readable(run: Run) -> bool:
     try:
         return (
-            run.recipe.model.likelihood != "cross_entropy"
+            likelihood_of(run.recipe.model.likelihood).scored
             and run_store().series_path(run.config["data"]["fingerprint"]).exists()
         )
     except (TRNNError, KeyError, AttributeError):

@@ -11,8 +11,9 @@ from trnn_core.charts import evaluation as charts
 from trnn_core.charts.heatmap import heatmap
 from trnn_core.evaluation import views
 from trnn_core.evaluation.intervals import GROUPS
+from trnn_core.evaluation.metrics import score_words
 from trnn_core.evaluation.results import ALL, BacktestResult
-from trnn_core.evaluation.words import METRIC_WORDS, headline, p_text, speaker
+from trnn_core.evaluation.words import headline, p_text, speaker
 from trnn_core.words import percent
 from ui.links import linked, segments, select
 from ui.page import is_dark, show
@@ -38,7 +39,7 @@ class Choice:
 
     @property
     def unit(self) -> str:
-        return METRIC_WORDS[self.metric]
+        return score_words()[self.metric]
 
 
 def pick_choice(result: BacktestResult) -> Choice:
@@ -52,7 +53,7 @@ def pick_choice(result: BacktestResult) -> Choice:
             "The model the sentences, places and misses are about.",
             result.label,
         )
-        metric = select("Score", list(METRIC_WORDS), "score", SCORE_HELP, name=_metric_name)
+        metric = select("Score", list(score_words()), "score", SCORE_HELP, name=_metric_name)
         steps = [str(h) for h in range(1, result.protocol.horizon + 1)]
         step = linked("Steps ahead", steps, "step", "1", f"How many {result.period}s ahead.") if len(steps) > 1 else "1"
         action = linked("Action", [ALL, *result.actions], "act", ALL, "All kinds of acts together, or one of them.")
@@ -60,7 +61,8 @@ def pick_choice(result: BacktestResult) -> Choice:
 
 
 def _metric_name(metric: str) -> str:
-    return METRIC_WORDS[metric].capitalize() if not metric.startswith("crps") else METRIC_WORDS[metric]
+    words = score_words()[metric]
+    return words if metric.startswith("crps") else words.capitalize()
 
 
 def say(result: BacktestResult, choice: Choice) -> None:

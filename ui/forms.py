@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from trnn_core.data import designs, transforms
+from trnn_core.models.settings import OneOf
 from ui.links import is_number, judge
 from ui.setting_words import HELP, LABELS, WORDS
 from ui.words import sentence
@@ -34,8 +35,7 @@ def widget(section: str, name: str, info: FieldInfo, value: Any, prefix: str) ->
         return (
             tuple(st.multiselect(label, _with_all(list(designs.BASES), value), default=list(value), **about)) or value
         )
-    if get_origin(kind) is Literal:
-        options = list(get_args(kind))
+    if options := _options(kind, info):
         judge(about["key"], [said(o) for o in options], label)
         return st.selectbox(label, options, index=options.index(value), format_func=said, **about)
     if kind is bool:
@@ -103,6 +103,12 @@ def _kind(info: FieldInfo) -> tuple[Any, bool]:
         kinds = [a for a in get_args(annotation) if a is not type(None)]
         return kinds[0], len(kinds) < len(get_args(annotation))
     return annotation, False
+
+
+def _options(kind: Any, info: FieldInfo) -> list[Any]:
+    """What a setting can be, where it is one of a few."""
+    named = [list(mark.table) for mark in info.metadata if isinstance(mark, OneOf)]
+    return named[0] if named else list(get_args(kind)) if get_origin(kind) is Literal else []
 
 
 def _with(options: list[str], value: str) -> list[str]:

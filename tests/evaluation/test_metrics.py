@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trnn_core.evaluation.metrics import ENTRY_METRICS, auc, score_entries, score_set, top_precision
+from trnn_core.evaluation.metrics import Outcome, auc, score_entries, score_names, score_set, top_precision
 from trnn_core.models.distributions import NegativeBinomial
 from trnn_core.models.forecast import Forecast
 
@@ -22,8 +22,8 @@ def make_forecast(level, mean) -> Forecast:
 
 def test_point_scores_are_on_the_log_scale_and_count_scores_on_counts():
     forecast = make_forecast(np.log1p([0, 1, 1, 0]), [0, 1, 1, 0])
-    scores = score_entries(forecast, 1, OBSERVED)
-    assert set(scores) == set(ENTRY_METRICS)
+    scores = score_entries(Outcome.of(forecast, 1, OBSERVED))
+    assert set(scores) == set(score_names(of_set=False))
     assert scores["mse"][0, 1, 0] == pytest.approx(np.log(2) ** 2)  # log 4 - log 2
     assert scores["mae"][0, 1, 0] == pytest.approx(np.log(2))
     assert scores["mse_count"][0, 1, 0] == pytest.approx(4.0)
@@ -48,7 +48,7 @@ def test_escalations_are_rises_over_the_recent_level():
     forecast = make_forecast([0.0, 1.0, 0.2, 0.0], [0, 2, 0.3, 0])
     use = np.ones((2, 2, 1), dtype=bool)
     reference = np.array([[0.0, 0.5], [1.0, 0.0]])[..., None]
-    scores = score_set(forecast, 1, OBSERVED, reference, use)
+    scores = score_set(Outcome.of(forecast, 1, OBSERVED, reference), use)
     # log 4 > 0.5 rose; log 2 < 1 did not; the two silent cells did not: one of four
     assert scores["precision20"] == [0.25, 0.25]
     assert top_precision(np.array([0.5, -0.8]), np.array([True, False]), top=1) == 1.0
@@ -56,6 +56,6 @@ def test_escalations_are_rises_over_the_recent_level():
 
 def test_each_action_and_all_together_are_reported():
     forecast = make_forecast([0, 1, 1, 0], [0.1, 2, 1, 0.1])
-    scores = score_set(forecast, 1, OBSERVED, np.zeros((2, 2, 1)), np.ones((2, 2, 1), dtype=bool))
+    scores = score_set(Outcome.of(forecast, 1, OBSERVED, np.zeros((2, 2, 1))), np.ones((2, 2, 1), dtype=bool))
     assert all(len(v) == 2 for v in scores.values())
     assert scores["auc"] == [1.0, 1.0]

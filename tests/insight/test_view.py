@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from trnn_core.data.designs import BASES, build_inputs
+from trnn_core.data.designs import BASES, build_inputs, parse_slice, stack_slices
 from trnn_core.data.simulate import simulate
-from trnn_core.insight.slices import stack_slices
 from trnn_core.insight.view import NetworkView
 from trnn_core.training.config import Recipe
 from trnn_core.training.networks import build_network
@@ -43,9 +42,8 @@ def test_slices_in_torch_are_those_of_the_data(base: str, time: str) -> None:
     counts = np.random.default_rng(0).poisson(2.0, size=(9, 4, 4, 2)).astype(float)
     z = np.log1p(counts)
     expected, _ = build_inputs(z, (base + time,), counts=counts)
-    found = stack_slices(
-        torch.tensor(z)[None], torch.tensor(counts)[None], torch.ones(z.shape, dtype=torch.bool), (base + time,), False
-    )
+    observed, slices = torch.ones(z.shape, dtype=torch.bool), [parse_slice(base + time)]
+    found = stack_slices(torch.tensor(z)[None], torch.tensor(counts)[None], observed, slices, diagonal=False, axis=1)
     np.testing.assert_allclose(found[0].numpy(), expected, atol=1e-9)
 
 

@@ -75,7 +75,7 @@ def test_negative_binomial_is_the_negative_log_pmf(count: int, log_rate: float, 
     """SciPy's form: r = 1/a successes with p = r / (r + m)."""
     r, m = math.exp(-log_dispersion), math.exp(log_rate)
     raw, target, a = (torch.tensor(v, dtype=torch.float64) for v in (log_rate, float(count), log_dispersion))
-    ours = entry_loss("negative_binomial", raw, target, a).item()
+    ours = entry_loss("negative_binomial", raw, target, log_dispersion=a).item()
     assert ours == pytest.approx(-stats.nbinom.logpmf(count, r, r / (r + m)), rel=1e-8, abs=1e-8)
 
 
@@ -83,7 +83,9 @@ def test_negative_binomial_has_the_stated_variance() -> None:
     """Mean m and variance m + a m^2, by summing over the distribution that the loss defines."""
     m, a = 3.0, 0.5
     y = torch.arange(0, 600, dtype=torch.float64)
-    costs = entry_loss("negative_binomial", torch.full_like(y, math.log(m)), y, torch.tensor(math.log(a)).double())
+    costs = entry_loss(
+        "negative_binomial", torch.full_like(y, math.log(m)), y, log_dispersion=torch.tensor(math.log(a)).double()
+    )
     p = torch.exp(-costs)
     mean = (p * y).sum()
     assert p.sum().item() == pytest.approx(1.0, abs=1e-9)
@@ -93,7 +95,7 @@ def test_negative_binomial_has_the_stated_variance() -> None:
 
 def test_negative_binomial_tends_to_poisson() -> None:
     raw, target = torch.tensor([0.5, 2.0]).double(), torch.tensor([3.0, 5.0]).double()
-    near = entry_loss("negative_binomial", raw, target, torch.tensor(-15.0).double())
+    near = entry_loss("negative_binomial", raw, target, log_dispersion=torch.tensor(-15.0).double())
     assert torch.allclose(near, entry_loss("poisson", raw, target), atol=1e-5)
 
 
@@ -115,7 +117,7 @@ def test_negative_binomial_in_single_precision(log_dispersion: float) -> None:
 
 def test_count_losses_do_not_overflow() -> None:
     raw = torch.tensor([60.0, -60.0], requires_grad=True)
-    costs = entry_loss("negative_binomial", raw, torch.tensor([0.0, 7.0]), torch.tensor([5.0, -5.0]))
+    costs = entry_loss("negative_binomial", raw, torch.tensor([0.0, 7.0]), log_dispersion=torch.tensor([5.0, -5.0]))
     costs.sum().backward()
     assert costs.isfinite().all()
     assert raw.grad.isfinite().all()
@@ -161,7 +163,7 @@ def test_masked_entries_count_nowhere(likelihood: str) -> None:
         seen = []
         for z, y, m in ((raw, holes, mask), (raw[mask], target[mask], None)):
             z = z.clone().requires_grad_()
-            value = loss(likelihood, z, y, m, reduction, a)
+            value = loss(likelihood, z, y, m, reduction, log_dispersion=a)
             value.backward()
             seen.append((value.detach(), z.grad[mask] if m is not None else z.grad))
         assert torch.allclose(seen[0][0], seen[1][0], rtol=1e-12)

@@ -13,11 +13,13 @@ Dimension letters: T periods, N actors, K actions (the actors are sources and ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from trnn_core.data import relations
+from trnn_core.data.relations import Array, namespace
 from trnn_core.errors import TRNNError
 
 BASES: dict[str, str] = {
@@ -39,6 +41,7 @@ TIMES: dict[str, str] = {
     "ewma": "exponentially weighted mean with this weight on the newest period",
     "level": "log(1 + exponentially weighted mean of the raw counts)",
 }
+LONG_MEMORY = ("ewma", "level")
 HOFF = ("direct", "reciprocal", "transitive")
 HOFF_LAGGED = (*HOFF, *(f"{base}@mean:4" for base in HOFF))  # his final model: last week and the last four weeks
 
@@ -127,18 +130,27 @@ def build_inputs(
     if len(labels) != z.shape[3]:
         raise TRNNError(f"There must be one label for each of {z.shape[3]} actions. Got {len(labels)} instead.")
 
-    filled = _carry_forward(z)
-    filled_counts = None if counts is None else _carry_forward(np.asarray(counts, dtype=z.dtype))
-    blocks, names = [], []
-    for s in parsed:
+    filled = relations.fill_forward(z, ~np.isnan(z))
+    if counts is not None:
+        counts = np.asarray(counts, dtype=z.dtype)
+        counts = relations.fill_forward(counts, ~np.isnan(counts))
+    names = tuple(f"{label} ({s})" for s in parsed for label in labels)
+    return stack_slices(filled, counts, ~np.isnan(z), parsed, diagonal=diagonal), names
+
+
+def stack_slices(
+    z: Array, counts: Array | None, observed: Array, slices: Sequence[Slice], *, diagonal: bool, axis: int = 0
+) -> Array:
+    """Slices of values without gaps (..., N, N, K), NumPy or torch, stacked along the last mode; periods stand along
+    `axis`."""
+    blocks = []
+    for s in slices:
         if s.base == "observed":
-            block = (~np.isnan(z)).astype(z.dtype)
+            block = namespace(z).ones_like(z) * observed
         else:
-            source = filled_counts if s.time == "level" and filled_counts is not None else filled
-            block = _BASE[s.base](source, diagonal)
-        blocks.append(_over_time(block, s))
-        names += [f"{label} ({s})" for label in labels]
-    return np.concatenate(blocks, axis=3), tuple(names)
+            block = _base(counts if s.time == "level" else z, s.base, diagonal)
+        blocks.append(_over_time(block, s, axis))
+    return namespace(z).concatenate(blocks, axis=-1)
 
 
 def _amount_fits(time: str, amount: float) -> bool:
@@ -149,79 +161,37 @@ def _amount_fits(time: str, amount: float) -> bool:
     return 0 < amount <= 1
 
 
-def _carry_forward(z: np.ndarray) -> np.ndarray:
-    missing = np.isnan(z)
-    if not missing.any():
+def _base(z: Array, base: str, diagonal: bool) -> Array:
+    """What a slice shows of one period, of z's shape."""
+    if base == "direct":
         return z
-    out = z.copy()
-    out[0][missing[0]] = 0
-    for t in range(1, len(z)):
-        np.copyto(out[t], out[t - 1], where=missing[t])
-    return out
+    if base == "reciprocal":
+        return relations.reciprocal(z)
+    off, n = z if diagonal else relations.without_diagonal(z), z.shape[-3]
+    if base.startswith("transitive"):
+        both = relations.ties(off)
+        paths = relations.common_partners(both, both)
+        return paths if base == "transitive" else _signed_root(paths / (4 * n))
+    partners = max(n if diagonal else n - 1, 1)
+    total = relations.TOTALS[base](off) / (n * partners if base == "world" else partners)
+    return relations.spread(total, z.shape)
 
 
-def _without_diagonal(z: np.ndarray, diagonal: bool) -> np.ndarray:
-    if diagonal:
-        return z
-    return z * (1 - np.eye(z.shape[1], dtype=z.dtype))[:, :, None]
+def _signed_root(x: Array) -> Array:
+    """The root is kept off zero, where its derivative has no end."""
+    xp = namespace(x)
+    return xp.sign(x) * xp.sqrt(xp.abs(x).clip(1e-20))
 
 
-def _reciprocal(z: np.ndarray, _: bool) -> np.ndarray:
-    return z.swapaxes(1, 2)
-
-
-def _transitive(z: np.ndarray, diagonal: bool) -> np.ndarray:
-    y = _without_diagonal(z, diagonal).transpose(0, 3, 1, 2)  # (T, K, N, N)
-    both = y + y.swapaxes(2, 3)
-    return (both @ both.swapaxes(2, 3)).transpose(0, 2, 3, 1)
-
-
-def _transitive_root(z: np.ndarray, diagonal: bool) -> np.ndarray:
-    mean = _transitive(z, diagonal) / (4 * z.shape[1])
-    return np.sign(mean) * np.sqrt(np.abs(mean))
-
-
-def _activity(axes: tuple[int, ...], swap: bool = False) -> Callable[[np.ndarray, bool], np.ndarray]:
-    """Mean over the partners (or over all dyads), the same for every cell that shares the actor."""
-
-    def mean(z: np.ndarray, diagonal: bool) -> np.ndarray:
-        n = z.shape[1]
-        partners = max(n if diagonal else n - 1, 1)
-        count = partners if len(axes) == 1 else n * partners
-        total = _without_diagonal(z, diagonal).sum(axis=axes, keepdims=True) / count
-        return np.broadcast_to(total.swapaxes(1, 2) if swap else total, z.shape)
-
-    return mean
-
-
-_BASE: dict[str, Callable[[np.ndarray, bool], np.ndarray]] = {
-    "direct": lambda z, _: z,
-    "reciprocal": _reciprocal,
-    "transitive": _transitive,
-    "transitive_root": _transitive_root,
-    "sender": _activity((2,)),
-    "receiver": _activity((1,)),
-    "sender_received": _activity((1,), swap=True),
-    "receiver_sent": _activity((2,), swap=True),
-    "world": _activity((1, 2)),
-}
-
-
-def _over_time(block: np.ndarray, s: Slice) -> np.ndarray:
+def _over_time(block: Array, s: Slice, axis: int) -> Array:
     if s.time == "lag":
-        return _earlier(block, int(s.amount))
+        return relations.earlier(block, int(s.amount), axis)
     if s.time == "mean":
-        total = block.copy()
+        total = block
         for lag in range(1, int(s.amount)):
-            total += _earlier(block, lag)
-        return total / block.dtype.type(int(s.amount))
-    if s.time in ("ewma", "level"):
-        out = np.array(block)
-        for t in range(1, len(out)):
-            out[t] = (1 - s.amount) * out[t - 1] + s.amount * block[t]
-        return np.log1p(out) if s.time == "level" else out
+            total = total + relations.earlier(block, lag, axis)
+        return total / int(s.amount)
+    if s.time in LONG_MEMORY:
+        smooth = relations.smoothed(block, s.amount, axis)
+        return namespace(smooth).log1p(smooth) if s.time == "level" else smooth
     return block
-
-
-def _earlier(block: np.ndarray, lag: int) -> np.ndarray:
-    return block[np.maximum(np.arange(len(block)) - lag, 0)]

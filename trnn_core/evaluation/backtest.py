@@ -21,6 +21,7 @@ from typing import Any
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import RUN_NETWORK, names
+from trnn_core.evaluation.metrics import FIRST_SCORES, score_names
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.results import BacktestResult, join
 from trnn_core.evaluation.scoring import Block, BlockScores, run_block
@@ -140,7 +141,7 @@ def _collect(
 
 def part_name(series: RelationalSeries, task: Block) -> str:
     """All that determines a task's scores, as a file name."""
-    content = [
+    content: list[Any] = [
         _VERSION,
         series.fingerprint,
         series.source.kind,
@@ -152,6 +153,8 @@ def part_name(series: RelationalSeries, task: Block) -> str:
         task.diagonal,
         task.first_origin,
     ]
+    if score_names() != FIRST_SCORES:  # parts that lack a score are not reused
+        content.append(score_names())
     digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
     return f"{task.model.replace(':', '.')}-{digest[:24]}"
 

@@ -15,7 +15,6 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import is_baseline, label
 from trnn_core.evaluation.intervals import GRID, GROUPS, coverage, pit_deviation
-from trnn_core.evaluation.metrics import ENTRY_METRICS, METRICS
 from trnn_core.evaluation.protocol import Protocol
 from trnn_core.evaluation.scoring import MISS_COLUMNS, BlockScores
 from trnn_core.evaluation.significance import diebold_mariano
@@ -66,14 +65,15 @@ class BacktestResult:
 
     def table(self) -> pd.DataFrame:
         """The tidy table: model, origin, horizon, action, metric, value; a row for every score that exists."""
-        labels = (list(self.scores), self.dates, range(1, self.protocol.horizon + 1), (*self.actions, ALL), METRICS)
+        names = next(iter(self.scores.values())).names.tolist()
+        labels = (list(self.scores), self.dates, range(1, self.protocol.horizon + 1), (*self.actions, ALL), names)
         index = pd.MultiIndex.from_product(labels, names=["model", "origin", "horizon", "action", "metric"])
         values = np.stack([s.table for s in self.scores.values()]).ravel()
         return pd.DataFrame({"value": values}, index=index).dropna().reset_index()
 
     def losses(self, model: str, metric: str, horizon: int = 1, action: str = ALL) -> np.ndarray:
         """One score per origin, (O,); NaN where the period had not come yet."""
-        return self.scores[model].table[:, horizon - 1, (*self.actions, ALL).index(action), METRICS.index(metric)]
+        return self.scores[model].by_origin(metric)[:, horizon - 1, (*self.actions, ALL).index(action)]
 
     def best_baseline(self, metric: str, horizon: int = 1, action: str = ALL) -> str | None:
         """The baseline with the least loss; None where no baseline was scored."""
@@ -90,7 +90,7 @@ class BacktestResult:
             raise TRNNError(f"The step must lie in 1..{self.protocol.horizon}, as backtested. Got {horizon} instead.")
         rows = []
         for model, scores in self.scores.items():
-            mean = {m: float(_nanmean(self.losses(model, m, horizon, action))) for m in METRICS}
+            mean = {m: float(_nanmean(self.losses(model, m, horizon, action))) for m in scores.names.tolist()}
             spread = mean.pop("actual_square") - mean.pop("actual_mean") ** 2
             row: dict[str, object] = {"model": model, **mean, "r2": 1 - mean["mse"] / spread if spread > 0 else np.nan}
             for metric in ("mse", "crps"):
@@ -134,7 +134,7 @@ class BacktestResult:
         for model, scores in self.scores.items():
             h, i, j, k = np.nonzero(scores.cell_n)
             for metric in metrics:
-                value = scores.cell_sums[ENTRY_METRICS.index(metric)][h, i, j, k] / scores.cell_n[h, i, j, k]
+                value = scores.by_entry(metric)[h, i, j, k] / scores.cell_n[h, i, j, k]
                 columns = {"model": model, "horizon": h + 1, "source": actors[i], "target": actors[j]}
                 columns |= {"action": np.array(self.actions)[k], "metric": metric, "value": value}
                 frames.append(pd.DataFrame(columns))
@@ -147,7 +147,7 @@ class BacktestResult:
             for role, axis in (("source", 2), ("target", 1)):
                 n = scores.cell_n.sum(axis=axis)  # (H, N, K)
                 for metric in metrics:
-                    total = scores.cell_sums[ENTRY_METRICS.index(metric)].sum(axis=axis)
+                    total = scores.by_entry(metric).sum(axis=axis)
                     for h, i, k in np.argwhere(n > 0):
                         label = (model, h + 1, self.actors[i], role, self.actions[k], metric)
                         rows.append((*label, total[h, i, k] / n[h, i, k]))
@@ -194,6 +194,7 @@ def join(blocks: Sequence[BlockScores]) -> BlockScores:
         np.sum([b.pit for b in blocks], axis=0),
         np.sum([b.pit_n for b in blocks], axis=0),
         np.concatenate([b.misses for b in blocks]),
+        blocks[0].names,
     )
 
 

@@ -9,20 +9,21 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trnn_core.data.relations import fill_forward, mean_of_last
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import create
 from trnn_core.evaluation.intervals import GRID, GROUPS, LEVEL, activity_groups, pit_bounds, pit_curve
-from trnn_core.evaluation.metrics import ENTRY_METRICS, METRICS, SET_METRICS, score_entries, score_set
+from trnn_core.evaluation.metrics import FIRST_SCORES, Outcome, score_entries, score_names, score_set
 from trnn_core.models.forecast import Forecast, forecast_each
-from trnn_core.models.panel import Panel, fill_forward
+from trnn_core.models.panel import Panel
 
 _REFERENCE = 4  # periods whose average level an escalation must exceed
 MISSES = 5  # largest misses kept of every origin, step and action
@@ -50,8 +51,8 @@ class BlockScores:
     """What a block leaves behind; sums, so that blocks can be joined.
 
     origins    (O,) int
-    table      (O, H, K + 1, metrics): means over the scored entries of each action, and of all; NaN where there is none
-    cell_sums  (entry metrics, H, N, M, K) over origins
+    table      (O, H, K + 1, scores): means over the scored entries of each action, and of all; NaN where there is none
+    cell_sums  (scores of entries, H, N, M, K) over origins
     cell_n     (H, N, M, K)
     pit        (H, G, U) summed PIT curves
     pit_n      (H, G)
@@ -66,6 +67,24 @@ class BlockScores:
     pit: np.ndarray
     pit_n: np.ndarray
     misses: np.ndarray
+    names: np.ndarray = field(default_factory=lambda: np.array(FIRST_SCORES))  # of the scores; those of entries first
+
+    def by_origin(self, score: str) -> np.ndarray:
+        """(O, H, K + 1)."""
+        return self.table[..., self._place(score)]
+
+    def by_entry(self, score: str) -> np.ndarray:
+        """Sums over origins, (H, N, M, K)."""
+        return self.cell_sums[self._place(score)]
+
+    def _place(self, score: str) -> int:
+        return self.names.tolist().index(score)
+
+    @classmethod
+    def of(cls, stored: Mapping[str, np.ndarray], start: str = "") -> BlockScores:
+        """From arrays as they were stored, their names perhaps with a prefix."""
+        named = {f.name: f"{start}{f.name}" for f in fields(cls)}
+        return cls(**{name: stored[key] for name, key in named.items() if name != "names" or key in stored})
 
     def save(self, path: Path) -> None:
         buffer = io.BytesIO()
@@ -78,7 +97,7 @@ class BlockScores:
     def load(cls, path: Path) -> BlockScores:
         try:
             with np.load(path, allow_pickle=False) as stored:
-                return cls(**{f.name: stored[f.name] for f in fields(cls)})
+                return cls.of(stored)
         except BROKEN as e:
             raise TRNNError(
                 f"A stored part of the backtest must be an NPZ of scores. {path.name} is not ({e}); delete it to score"
@@ -98,18 +117,18 @@ def run_block(series: RelationalSeries, block: Block, tell: Tell | None = None) 
     pairs = np.ones((n, n), dtype=bool) if block.diagonal else ~np.eye(n, dtype=bool)
     groups = activity_groups(series.values[: block.first_origin + 1], pairs)
     reference = _recent_level(series)
-    table = np.full((len(block.origins), h, k + 1, len(METRICS)), np.nan)
-    sums, counted = np.zeros((len(ENTRY_METRICS), h, n, n, k)), np.zeros((h, n, n, k), dtype=np.int64)
+    table = np.full((len(block.origins), h, k + 1, len(score_names())), np.nan)
+    sums, counted = np.zeros((len(score_names(of_set=False)), h, n, n, k)), np.zeros((h, n, n, k), dtype=np.int64)
     pit, pit_n = np.zeros((h, len(GROUPS), len(GRID))), np.zeros((h, len(GROUPS)), dtype=np.int64)
     misses = [np.zeros((0, len(MISS_COLUMNS)))]
     for o, (t, forecast) in enumerate(forecast_each(model, series, block.origins, h)):
         for step in range(1, min(h, len(series) - 1 - t) + 1):
             use = series.observed[t + step] & pairs[..., None]
             observed = np.where(use, series.values[t + step], 0.0).astype(float)
-            scores = score_entries(forecast, step, observed)
-            whole = score_set(forecast, step, observed, reference[t], use)
+            outcome = Outcome.of(forecast, step, observed, reference[t])
+            scores, whole = score_entries(outcome), score_set(outcome, use)
             table[o, step - 1] = _row(scores, whole, use)
-            sums[:, step - 1] += np.stack([np.where(use, scores[name], 0.0) for name in ENTRY_METRICS])
+            sums[:, step - 1] += np.stack([np.where(use, score, 0.0) for score in scores.values()])
             counted[step - 1] += use
             misses.append(_largest_misses(forecast, t, step, observed, np.where(use, scores["mse"], -1.0)))
             below, upto = pit_bounds(forecast.distribution[step - 1], observed)
@@ -118,9 +137,8 @@ def run_block(series: RelationalSeries, block: Block, tell: Tell | None = None) 
                 pit[step - 1, g] += pit_curve(below[inside], upto[inside])
                 pit_n[step - 1, g] += int(inside.sum())
         _tell(tell, o + 1)
-    return BlockScores(
-        np.array(block.origins), table, sums, counted, pit, pit_n, np.concatenate(misses).astype(np.float32)
-    )
+    kept = np.concatenate(misses).astype(np.float32)
+    return BlockScores(np.array(block.origins), table, sums, counted, pit, pit_n, kept, np.array(score_names()))
 
 
 def _tell(tell: Tell | None, n: int) -> None:
@@ -145,20 +163,18 @@ def _largest_misses(forecast: Forecast, origin: int, step: int, observed: np.nda
 
 
 def _row(scores: dict[str, np.ndarray], whole: dict[str, list[float]], use: np.ndarray) -> np.ndarray:
-    """(K + 1, metrics): per action and for all."""
+    """(K + 1, scores): per action and for all."""
     n = np.append(use.sum(axis=(0, 1)), use.sum())  # (K + 1,)
     rows = []
-    for name in ENTRY_METRICS:
-        per_action = np.where(use, scores[name], 0.0).sum(axis=(0, 1))
+    for score in scores.values():
+        per_action = np.where(use, score, 0.0).sum(axis=(0, 1))
         totals = np.append(per_action, per_action.sum())
         rows.append(np.where(n > 0, totals / np.maximum(n, 1), np.nan))
-    return np.stack([*rows, *(np.array(whole[name]) for name in SET_METRICS)], axis=-1)
+    return np.stack([*rows, *(np.array(score) for score in whole.values())], axis=-1)
 
 
 def _recent_level(series: RelationalSeries) -> np.ndarray:
     """Each entry's average level over the last periods up to t, on the working scale; (T, N, M, K)."""
     values = fill_forward(series.values, series.observed).astype(float)
     level = np.log1p(values) if Panel.of(series).counts else values
-    total = np.cumsum(level, axis=0)
-    total[_REFERENCE:] = total[_REFERENCE:] - total[:-_REFERENCE]
-    return total / np.minimum(np.arange(1, len(level) + 1), _REFERENCE)[:, None, None, None]
+    return mean_of_last(level, _REFERENCE)

@@ -11,36 +11,36 @@ import pandas as pd
 
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import describe
+from trnn_core.evaluation.metrics import SCORES
 from trnn_core.evaluation.results import BacktestResult
 
-PRINTED = {
-    "model": "model",
-    "mse": "MSE",
-    "mae": "MAE",
-    "r2": "R2",
-    "mse_skill_persistence": "skill/pers",
-    "mse_skill_best": "skill/best",
-    "p_mse": "DM p",
-    "crps": "CRPS",
-    "crps_skill_best": "CRPS skill",
-    "p_crps": "CRPS p",
-    "log_score": "log score",
-    "coverage90": "cover90",
-    "width90": "width90",
-    "pit_deviation": "PIT dev",
-    "auc": "AUC",
-    "precision20": "top20",
+# Columns of the leaderboard that are no scores themselves, behind the score they belong to.
+_BEHIND = {
+    "": {"model": "model"},
+    "mae": {"r2": "R2", "mse_skill_persistence": "skill/pers", "mse_skill_best": "skill/best", "p_mse": "DM p"},
+    "crps": {"crps_skill_best": "CRPS skill", "p_crps": "CRPS p"},
+    "width90": {"pit_deviation": "PIT dev"},
 }
 _FLOAT = "%.10g"
 
 
 def leaderboard_text(result: BacktestResult, horizon: int = 1) -> str:
     """The leaderboard of one step for a terminal; skill is against the best baseline, p against it too."""
-    board = result.leaderboard(horizon)[list(PRINTED)].rename(columns=PRINTED)
+    board, printed = result.leaderboard(horizon), printed_columns()
+    board = board[[name for name in printed if name in board]].rename(columns=printed)
     for column in board.columns[1:]:
         form = "{:.5f}" if column in ("MSE", "MAE", "CRPS") else "{:.3f}"
         board[column] = ["" if pd.isna(v) else form.format(v) for v in board[column]]
     return board.to_string(index=False)
+
+
+def printed_columns() -> dict[str, str]:
+    """Columns of the leaderboard and their headings, in order."""
+    columns = dict(_BEHIND[""])
+    for name, score in SCORES.items():
+        if score.printed:
+            columns |= {name: score.printed, **_BEHIND.get(name, {})}
+    return columns
 
 
 def write_tables(result: BacktestResult, out: Path) -> list[Path]:

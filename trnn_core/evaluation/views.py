@@ -10,7 +10,6 @@ import pandas as pd
 
 from trnn_core.evaluation.forecasters import describe
 from trnn_core.evaluation.intervals import GRID, GROUPS
-from trnn_core.evaluation.metrics import ENTRY_METRICS
 from trnn_core.evaluation.results import ALL, BacktestResult
 from trnn_core.evaluation.words import p_value, significance_words
 
@@ -123,5 +122,5 @@ def _cells(result: BacktestResult, model: str, metric: str, step: int, action: s
     """Summed errors and their number, (N, N, K) or (N, N, 1) for one action."""
     scores = result.scores[model]
     k = slice(None) if action == ALL else [result.actions.index(action)]
-    total = scores.cell_sums[ENTRY_METRICS.index(metric), step - 1][..., k].astype(float)
+    total = scores.by_entry(metric)[step - 1][..., k].astype(float)
     return total, scores.cell_n[step - 1][..., k]

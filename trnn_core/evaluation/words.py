@@ -5,18 +5,10 @@ from __future__ import annotations
 import math
 
 from trnn_core.evaluation.forecasters import RUN_NETWORK, is_baseline
+from trnn_core.evaluation.metrics import score_words
 from trnn_core.evaluation.results import ALL, BacktestResult
 from trnn_core.evaluation.significance import diebold_mariano
 from trnn_core.words import percent
-
-METRIC_WORDS = {
-    "mse": "squared error",
-    "mae": "absolute error",
-    "crps": "CRPS",
-    "mse_count": "squared error of counts",
-    "mae_count": "absolute error of counts",
-    "crps_count": "CRPS of counts",
-}
 
 
 def speaker(result: BacktestResult) -> str:
@@ -56,7 +48,7 @@ def compare(result: BacktestResult, model: str, rival: str, metric: str, step: i
     """'3.2 % better than', and in brackets by which score and how surely."""
     skill = result.skill(model, rival, metric, step, action)
     p = p_value(result, model, rival, metric, step, action)
-    words = f"{METRIC_WORDS.get(metric, metric)}, {p_text(p)}: {significance_words(p)}"
+    words = f"{score_words().get(metric, metric)}, {p_text(p)}: {significance_words(p)}"
     if not math.isfinite(skill) or abs(skill) < 5e-4:
         return "as good as", words
     return f"{percent(abs(skill), 1)} {'better' if skill > 0 else 'worse'} than", words

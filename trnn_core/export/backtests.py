@@ -9,9 +9,10 @@ import pandas as pd
 from trnn_core import __version__
 from trnn_core.charts import evaluation as charts
 from trnn_core.evaluation.intervals import GROUPS
+from trnn_core.evaluation.metrics import score_words
 from trnn_core.evaluation.results import ALL, BacktestResult
 from trnn_core.evaluation.views import board, coverage_groups, hardest_pairs, over_time, pit_bars
-from trnn_core.evaluation.words import METRIC_WORDS, headline, speaker
+from trnn_core.evaluation.words import headline, speaker
 from trnn_core.export.blocks import Block, Chart, Table, Text
 from trnn_core.export.citation import SIMULATED, licence_words
 from trnn_core.export.sheets import latex_table, workbook
@@ -125,7 +126,7 @@ def report_blocks(result: BacktestResult) -> list[Block]:
     frame = _frame(result, table)
     rivals = [result.label(name) for name in (model, *table["model"][table["model"] != model])][:4]
     coverage = coverage_groups(result, 1).replace({"model": {name: result.label(name) for name in result.scores}})
-    unit, simulated = METRIC_WORDS["mse"], result.simulated
+    unit, simulated = score_words()["mse"], result.simulated
     ahead = f"one {result.period} ahead"
     blocks: list[Block] = [
         Text(" ".join(headline(result, model)), "lead"),

@@ -14,11 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trnn_core.data.relations import fill_forward
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.insight.dyad_cell import CellModel
 from trnn_core.models.baselines.base import LevelForecaster
-from trnn_core.models.panel import Panel, fill_forward
+from trnn_core.models.panel import Panel
 from trnn_core.models.recommended import Recommended
 
 REACH = 26  # past periods that may be changed; older ones enter through slow averages only

@@ -17,17 +17,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trnn_core.data.designs import parse_slice, warm_up
+from trnn_core.data.designs import LONG_MEMORY, parse_slice, stack_slices, warm_up
+from trnn_core.data.relations import fill_forward
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.insight.curves import LevelCurve
-from trnn_core.insight.slices import LONG_MEMORY, stack_slices
 from trnn_core.models.baselines.base import LevelForecaster
 from trnn_core.models.network import TensorNetwork
-from trnn_core.models.panel import fill_forward
 from trnn_core.training.network_forecaster import network_forecaster
 from trnn_core.training.predictor import MEMORY, Predictor
-from trnn_core.training.prepare import COUNT_LIKELIHOODS, Prepared
+from trnn_core.training.prepare import Prepared
 
 _AT_ONCE = 32  # histories looked at together
 Nudge = Callable[[np.ndarray, float], np.ndarray]
@@ -76,13 +75,15 @@ class NetworkView:
 
     def __init__(self, network: TensorNetwork, prepared: Prepared) -> None:
         self.network, self.prepared = network.eval().cpu(), prepared
+        self._link = prepared.likelihood.link
         self.predictor = Predictor(network, prepared)
         self.series, self.unseen = prepared.series, prepared.split.train.stop
         self.counts = prepared.series.source.kind == "count"
         self.dtype = prepared.inputs.dtype
         self.curve = LevelCurve(prepared.transform, self.counts, self.dtype)
         self.length = prepared.data.window + MEMORY * (prepared.data.design == "single-series")
-        slow = any(parse_slice(s).time in LONG_MEMORY for s in prepared.data.slices)
+        self._slices = [parse_slice(s) for s in prepared.data.slices]
+        slow = any(s.time in LONG_MEMORY for s in self._slices)
         self.reach = self.length + warm_up(prepared.data.slices) + MEMORY * slow
         self.forecaster: LevelForecaster = network_forecaster(network, prepared)
         self.look_at(prepared.series)
@@ -95,7 +96,7 @@ class NetworkView:
 
     @property
     def unit(self) -> str:
-        if self.prepared.likelihood == "cross_entropy":
+        if self._link.chance:
             return "probability of any event"
         return f"events per {self.series.period}" if self.counts else "value"
 
@@ -142,7 +143,7 @@ class NetworkView:
         return torch.stack(answers, dim=1)
 
     def values(self, levels: np.ndarray) -> np.ndarray:
-        return np.expm1(levels) if self.counts and self.prepared.likelihood != "cross_entropy" else np.asarray(levels)
+        return np.expm1(levels) if self.counts and not self._link.chance else np.asarray(levels)
 
     def spread(self) -> np.ndarray:
         """The usual variation (N, N, K) of each cell's level over the periods learnt from; 0 where it never moves."""
@@ -160,7 +161,7 @@ class NetworkView:
         before = self._inputs(z, self.curve.value(pasts), seen)[:, -self.length : -1]
         state = self.network.cell(before)[1] if self.length > 1 else None
         # Count likelihoods answer with log rates: those are compared as they are, cell by cell.
-        scale = usual if self.prepared.likelihood == "squared" else np.ones_like(usual)
+        scale = usual if self._link.transformed else np.ones_like(usual)
 
         @torch.no_grad()
         def nudge(direction: np.ndarray, size: float) -> np.ndarray:
@@ -188,22 +189,18 @@ class NetworkView:
         """One step on the model's own scale, as `Predictor` gives it, (B, N, N, K)."""
         inputs = self._inputs(self.curve.forward(past), self.curve.value(past), seen)
         raw, _ = self.network(inputs[:, -self.length :])
-        if self.prepared.likelihood in COUNT_LIKELIHOODS:
-            return torch.nn.functional.softplus(raw.clamp_max(60.0))
-        return torch.sigmoid(raw) if self.prepared.likelihood == "cross_entropy" else raw
+        return self._link.point(raw)
 
     def _inputs(self, z: Tensor, counts: Tensor, seen: Tensor) -> Tensor:
-        return stack_slices(z, counts, seen, self.prepared.data.slices, self.series.source.diagonal)
+        return stack_slices(z, counts, seen, self._slices, diagonal=self.series.source.diagonal, axis=1)
 
     def _to_level(self, point: Tensor) -> Tensor:
-        if self.prepared.likelihood == "squared":
-            return self.curve.backward(point)
-        return point.clamp(0.0, 1.0) if self.prepared.likelihood == "cross_entropy" else point.clamp_min(0.0)
+        return self._link.level(point, self.curve.backward)
 
     def _as_history(self, level: Tensor, past: Tensor) -> Tensor:
         """What an answer counts as once it is read as the past; the unlearnt diagonal repeats its last period."""
-        if self.prepared.likelihood == "cross_entropy":
-            usual = torch.from_numpy(self.predictor._mean_when_active()).to(self.dtype)
+        if self._link.chance:
+            usual = torch.from_numpy(self.predictor.mean_when_active()).to(self.dtype)
             level = torch.log1p(level * usual) if self.counts else level * usual
         if self.prepared.diagonal:
             return level

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from trnn_core.cells.kinds import CELLS
-from trnn_core.models.settings import Settings
+from trnn_core.models.likelihoods import LIKELIHOODS
+from trnn_core.models.settings import OneOf, Settings
 
-Likelihood = Literal["squared", "poisson", "negative_binomial", "cross_entropy"]
 Activation = Literal["sigmoid", "tanh", "relu", "identity", "hard_sigmoid", "softsign"]
 Init = Literal["glorot", "orthogonal", "identity", "uniform"]
 
@@ -27,7 +27,7 @@ class ModelConfig(Settings):
         ),
     )
 
-    cell: Literal[tuple(CELLS)] = Field(  # type: ignore[valid-type]
+    cell: Annotated[str, OneOf(CELLS)] = Field(
         "lstm", description="tLSTM (eq. 3-8), tGRU (eq. 9-13), or the plain tRNN of Elman or Jordan (eq. 1-2)"
     )
     hidden_shape: tuple[int, ...] = Field((14, 14, 4), description="size of the hidden tensor H_t in each mode")
@@ -36,7 +36,7 @@ class ModelConfig(Settings):
     candidate_activation: Activation = Field("tanh", description="sigma_c (tLSTM), sigma_h (tGRU, tRNN)")
     hidden_activation: Activation = Field("tanh", description="sigma_h of eq. 8 (tLSTM only)")
     init: Init = Field("glorot", description="how the factors W and U start")
-    likelihood: Likelihood = Field("squared", description="the loss l of eq. 14-18")
+    likelihood: Annotated[str, OneOf(LIKELIHOODS)] = Field("squared", description="the loss l of eq. 14-18")
     dropout: float = Field(0.0, ge=0.0, lt=1.0, description="share of hidden entries left out while training")
     channels: int = Field(16, ge=1, le=512, description="hidden channels per dyad and action (dyad networks)")
     members: int = Field(1, ge=1, le=50, description="networks trained side by side and averaged (dyad networks)")

@@ -15,9 +15,10 @@ from trnn_core.cells.bptt import Walk, plus
 from trnn_core.cells.checks import check_finite, check_weeks, check_windows
 from trnn_core.cells.kinds import CELLS
 from trnn_core.models.config import ModelConfig
+from trnn_core.models.likelihoods import likelihood_of
 from trnn_core.models.losses import check_mask, loss
 from trnn_core.models.readout import OwnOutput, TensorReadout
-from trnn_core.models.squared import SquaredReadout, Wanted
+from trnn_core.models.squared_readout import Wanted
 from trnn_core.models.threads import side_by_side
 
 PART_ENTRIES = 160_000  # entries of one step's gates that are worth a thread
@@ -62,10 +63,11 @@ class TensorNetwork(nn.Module):
             OwnOutput(layout) if own else TensorReadout(layout, config.hidden_shape, self.target_shape, config.init)
         )
         self.mixed = False  # whether the matrix products of training are rounded to bfloat16
-        self._is_plain = config.likelihood == "squared" and self.readout.is_tucker and not own
+        self.likelihood = likelihood_of(config.likelihood)
+        self._fused = self.likelihood.fused_readout() if self.readout.is_tucker and not own else None
         self.dropout = nn.Dropout(config.dropout)
-        if config.likelihood == "negative_binomial":  # one over-dispersion for each entry of the last mode (action)
-            self.log_dispersion = nn.Parameter(torch.zeros(self.target_shape[-1:]))
+        for name in self.likelihood.parameters:  # one for each entry of the last mode (action)
+            self.register_parameter(name, nn.Parameter(torch.zeros(self.target_shape[-1:])))
 
     @property
     def device(self) -> torch.device:
@@ -139,7 +141,7 @@ class TensorNetwork(nn.Module):
 
     def _wanted(self, targets: Tensor, mask: Tensor | None, steps: range, scale: float) -> Wanted:
         targets, counts = self.readout.inward(targets), None if mask is None else self.readout.inward(mask)
-        if self._is_plain and counts is not None:
+        if self._fused and counts is not None:
             counts = counts.to(targets.dtype)
         return Wanted(targets, counts, steps, 0, scale)
 
@@ -203,26 +205,25 @@ class TensorNetwork(nn.Module):
 
     def _loss(self, hiddens: Tensor, wanted: Wanted) -> Tensor:
         """What some windows add to the mean loss of their batch."""
-        if self._is_plain:
+        if self._fused:
             V, bias = self.readout.parts()
-            return SquaredReadout.apply(self.dropout(hiddens), bias, wanted, *V)
-        total, n, dispersion = hiddens.new_zeros(()), hiddens.shape[-2], self._log_dispersion()
+            return self._fused.apply(self.dropout(hiddens), bias, wanted, *V)
+        total, n, parameters = hiddens.new_zeros(()), hiddens.shape[-2], self._likelihood_parameters()
         for t, H in zip(wanted.steps, hiddens.unbind(0), strict=True):
             week = wanted.start + t  # step t of window w has the target of week w + t
             target = wanted.targets.narrow(-2, week, n)
             counted = None if wanted.mask is None else wanted.mask.narrow(-2, week, n)
-            total = total + loss(self.config.likelihood, self._read(H), target, counted, "sum", dispersion)
+            total = total + loss(self.likelihood.name, self._read(H), target, counted, "sum", **parameters)
         return total * wanted.scale
 
     def _read(self, H: Tensor) -> Tensor:
         """Raw predictions in the read-out's form."""
         return self.readout(self.dropout(H))
 
-    def _log_dispersion(self) -> Tensor | None:
-        """The over-dispersion of each action, ready to be broadcast over predictions in the read-out's form."""
-        if self.config.likelihood != "negative_binomial":
-            return None
-        return self.readout.inward(self.log_dispersion.expand(1, *self.target_shape))
+    def _likelihood_parameters(self) -> dict[str, Tensor]:
+        """Those learnt for each action, ready to be broadcast over predictions in the read-out's form."""
+        found = {name: getattr(self, name).expand(1, *self.target_shape) for name in self.likelihood.parameters}
+        return {name: self.readout.inward(value) for name, value in found.items()}
 
 
 def _n_counted(n_windows: int, steps: range, mask: Tensor | None, target_shape: tuple[int, ...]) -> int:

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from trnn_core.data.relations import ewma, fill_forward
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 
@@ -59,39 +60,3 @@ class Panel:
         if self.counts:
             return ewma(self.values, _ACTIVITY)
         return ewma(np.abs(np.diff(self.values, axis=0, prepend=self.values[:1])), _ACTIVITY)
-
-
-def fill_forward(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """The last observed value wherever one is missing; only the past is looked at.
-
-    >>> fill_forward(np.array([np.nan, 2.0, np.nan, 5.0]), np.array([False, True, False, True]))
-    array([0., 2., 2., 5.])
-    """
-    if observed.all():
-        return values
-    periods = np.arange(len(values)).reshape(-1, *[1] * (values.ndim - 1))
-    last = np.maximum.accumulate(np.where(observed, periods, -1), axis=0)
-    filled = np.take_along_axis(values, np.maximum(last, 0), axis=0)
-    return np.where(last < 0, 0.0, filled).astype(values.dtype)
-
-
-def ewma(x: np.ndarray, alpha: float) -> np.ndarray:
-    """Exponentially weighted mean up to and including each period, corrected for its short start.
-
-    >>> ewma(np.array([4.0, 0.0]), 0.5).round(4)
-    array([4.    , 1.3333])
-    """
-    out, state, weight = np.empty_like(x), np.zeros_like(x[0]), 0.0
-    for t in range(len(x)):
-        state = state + alpha * (x[t] - state)
-        weight += alpha * (1 - weight)
-        out[t] = state / weight
-    return out
-
-
-def lagged(x: np.ndarray, lag: int) -> np.ndarray:
-    """x shifted by `lag` periods, zeros before the start."""
-    out = np.zeros_like(x)
-    if lag < len(x):
-        out[lag:] = x[: len(x) - lag]
-    return out

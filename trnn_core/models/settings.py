@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from trnn_core.errors import TRNNError
 
@@ -25,6 +26,23 @@ class Settings(BaseModel):
             raise explain(e, type(self), self.section) from None
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # nested groups keep their full path in errors
+
+
+class OneOf:
+    """Marks a setting as one of a table's names, looked up when it is set: what was added at run time counts too."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self.table = table
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._check, core_schema.str_schema())
+
+    def _check(self, name: Any) -> str:
+        if name not in self.table:
+            *most, last = [repr(known) for known in self.table]
+            expected = f"{', '.join(most)} or {last}"
+            raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": expected})
+        return name
 
 
 def explain(error: ValidationError, group: type[BaseModel], section: str = "") -> TRNNError:

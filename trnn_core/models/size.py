@@ -10,6 +10,7 @@ from math import prod
 
 from trnn_core.cells.kinds import CELLS
 from trnn_core.models.config import ModelConfig
+from trnn_core.models.likelihoods import likelihood_of
 
 DYAD_CHANNELS, DYAD_SEASONAL, DYAD_RECURRENT = 34, 2, 11  # what a dyad network reads: always, with a season, over time
 _DYAD_OUTPUTS = 3
@@ -38,7 +39,7 @@ def count_parameters(
             total += _read_out(hidden, target_shape)
     if not own_output:
         total += _read_out(hidden, target_shape)
-    return total + (target_shape[-1] if config.likelihood == "negative_binomial" else 0)
+    return total + target_shape[-1] * len(likelihood_of(config.likelihood).parameters)
 
 
 def count_vector_parameters(config: ModelConfig, input_shape: Sequence[int], target_shape: Sequence[int]) -> int:

@@ -71,10 +71,7 @@ def unpack(content: bytes) -> BacktestResult:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             about = json.loads(str(stored["about"]))
-            scores = {
-                str(name): BlockScores(**{f.name: stored[f"{n}.{f.name}"] for f in fields(BlockScores)})
-                for n, name in enumerate(about["models"])
-            }
+            scores = {str(name): BlockScores.of(stored, f"{n}.") for n, name in enumerate(about["models"])}
         labels: dict[str, Any] = {name: tuple(v) if isinstance(v := about[name], list) else v for name in _LABELS}
         return BacktestResult(protocol=Protocol(**about["protocol"]), scores=scores, **labels)
     except BROKEN as e:

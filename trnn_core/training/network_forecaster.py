@@ -15,12 +15,12 @@ import numpy as np
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.models.baselines.base import LevelForecaster
-from trnn_core.models.distributions import Bernoulli, Distribution, NegativeBinomial
+from trnn_core.models.distributions import Distribution
 from trnn_core.models.forecast import Forecast
 from trnn_core.models.network import TensorNetwork
 from trnn_core.models.panel import Panel
 from trnn_core.training.predictor import Predictor
-from trnn_core.training.prepare import COUNT_LIKELIHOODS, Prepared
+from trnn_core.training.prepare import Prepared
 
 _BLOCK, _BLOCK_CELLS = 32, 2_000_000  # origins rolled at once, and cells of theirs where there are many actors
 
@@ -50,14 +50,10 @@ class NetworkForecaster(LevelForecaster):
         yield from super().forecast_many(series, origins, horizon)
 
     def _predict(self, panel: Panel, origins: np.ndarray, step: int) -> tuple[np.ndarray, Distribution]:
-        likelihood = self.predictor.prepared.likelihood
-        if likelihood == "cross_entropy":
-            chance = self._levels(panel, origins, step)
-            return chance, Bernoulli(chance)
-        level, distribution = super()._predict(panel, origins, step)
-        if likelihood in COUNT_LIKELIHOODS and isinstance(distribution, NegativeBinomial):
-            return distribution.expected_log1p(), distribution  # a count likelihood says the mean, not the mean level
-        return level, distribution
+        return self.predictor.prepared.likelihood.link.predict(
+            lambda: self._levels(panel, origins, step),
+            lambda: super(NetworkForecaster, self)._predict(panel, origins, step),
+        )
 
     def _levels(self, panel: Panel, origins: np.ndarray, step: int) -> np.ndarray:
         own = panel is self._train or self._seen is self.predictor.prepared.series
@@ -70,16 +66,20 @@ class NetworkForecaster(LevelForecaster):
         for at in range(0, len(missing), size):
             block = np.array(missing[at : at + size])
             values = predictor.to_values(predictor.roll(block, max(step, self._reach)))
-            levels = np.log1p(values) if panel.counts and predictor.scale != "probability" else values
+            levels = np.log1p(values) if panel.counts and not self._says_chances else values
             if size < _BLOCK:
                 levels = levels.astype(np.float32)  # many actors: half the room for what is kept
             known.update(zip(block.tolist(), levels, strict=True))
         return np.stack([known[int(t)][step - 1] for t in origins])
 
+    @property
+    def _says_chances(self) -> bool:
+        return self.predictor.prepared.likelihood.link.chance
+
     def uncertainty(self, n_steps: int) -> str:
         """Where the distributions come from, in words."""
         split = self.predictor.prepared.split
-        if self.predictor.scale == "probability":
+        if self._says_chances:
             return "the network states the chance of any event; the interval is that of a yes or no with this chance"
         shape = "negative binomial" if self._train and self._train.counts else "normal"
         n = len(split.validation)

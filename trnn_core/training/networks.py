@@ -59,7 +59,7 @@ def learn(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[torc
     batch = batch.to(network.device)
     if batch.single:
         raw, state = predict(network, batch, state)
-        loss = cell_loss(network, raw, batch)
+        loss = entry_loss(network, raw, batch)
         loss.backward()
         return loss.detach(), _detached(state)
     return network.accumulate(batch.weeks, batch.week_targets, batch.length, batch.every_step, batch.week_mask), None
@@ -72,10 +72,11 @@ def predict(network: TensorNetwork, batch: Batch, state: Any = None) -> tuple[to
     return network.windows(batch.weeks, batch.length, every_step=batch.every_step), None
 
 
-def cell_loss(network: TensorNetwork, raw: torch.Tensor, batch: Batch) -> torch.Tensor:
+def entry_loss(network: TensorNetwork, raw: torch.Tensor, batch: Batch) -> torch.Tensor:
     """The mean loss over the scored cells of a batch."""
-    dispersion = getattr(network, "log_dispersion", None)
-    return loss_of(network.config.likelihood, raw, batch.targets, mask=batch.mask, log_dispersion=dispersion)
+    likelihood = network.likelihood
+    parameters = {name: getattr(network, name) for name in likelihood.parameters}
+    return loss_of(likelihood.name, raw, batch.targets, batch.mask, **parameters)
 
 
 def part_loss(network: TensorNetwork, prepared: Prepared, part: Part, size: int) -> float:
@@ -97,7 +98,7 @@ def part_sums(
         raw, state = predict(network, batch, state)
         n = batch.n_cells
         if n:
-            total += n * float(cell_loss(network, raw, batch))
+            total += n * float(entry_loss(network, raw, batch))
             cells += n
     return total, cells
 

@@ -12,8 +12,9 @@ import torch
 
 from trnn_core.data.designs import build_inputs, parse_slice, warm_up
 from trnn_core.data.windows import Part, make_windows
+from trnn_core.models.likelihoods.links import Identity
 from trnn_core.models.network import TensorNetwork
-from trnn_core.training.prepare import COUNT_LIKELIHOODS, Prepared
+from trnn_core.training.prepare import Prepared
 
 MEMORY = 52  # periods beyond the window kept when inputs are built anew: enough for slow moving averages
 
@@ -22,8 +23,7 @@ MEMORY = 52  # periods beyond the window kept when inputs are built anew: enough
 class Predictor:
     """A network with its data.
 
-    Predictions are on the *working scale*: that of the transform for the squared loss, log(1 + count) for count
-    likelihoods, and the probability of any event for cross-entropy.
+    Predictions are on the *working scale* of the likelihood's link (`models/likelihoods/links.py`).
     """
 
     network: TensorNetwork
@@ -31,31 +31,19 @@ class Predictor:
 
     @property
     def scale(self) -> str:
-        if self.prepared.likelihood == "squared":
-            return self.prepared.data.transform
-        return "probability" if self.prepared.likelihood == "cross_entropy" else "log1p"
+        return self._link.scale(self.prepared.data.transform)
+
+    @property
+    def _link(self) -> Identity:
+        return self.prepared.likelihood.link
 
     def to_values(self, point: np.ndarray) -> np.ndarray:
         """From the working scale to counts or values; counts are never negative."""
-        if self.prepared.likelihood == "squared":
-            values = self.prepared.transform.invert(point)
-            return np.maximum(values, 0.0) if self.prepared.series.source.kind == "count" else values
-        if self.prepared.likelihood in COUNT_LIKELIHOODS:
-            return np.expm1(np.minimum(point, 60.0)).clip(0.0)
-        return np.clip(point, 0.0, 1.0)
-
-    def to_scale(self, values: np.ndarray) -> np.ndarray:
-        if self.prepared.likelihood == "squared":
-            return self.prepared.transform.apply(values)
-        if self.prepared.likelihood in COUNT_LIKELIHOODS:
-            return np.log1p(values)
-        return np.where(np.isnan(values), np.nan, values > 0)
+        prepared = self.prepared
+        return self._link.values(point, prepared.transform, prepared.series.source.kind == "count")
 
     def _from_raw(self, raw: torch.Tensor) -> np.ndarray:
-        found = raw.cpu().numpy().astype(np.float64)
-        if self.prepared.likelihood in COUNT_LIKELIHOODS:
-            return np.log1p(np.exp(np.minimum(found, 60.0)))
-        return 1 / (1 + np.exp(-found)) if self.prepared.likelihood == "cross_entropy" else found
+        return self._link.point(raw.cpu().numpy().astype(np.float64))
 
     @torch.no_grad()
     def one_step(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
@@ -103,14 +91,14 @@ class Predictor:
     def _as_history(self, point: np.ndarray, before: np.ndarray) -> np.ndarray:
         """What a prediction counts as once it is read as the past; the unlearnt diagonal repeats the period before."""
         values = self.to_values(point)
-        if self.prepared.likelihood == "cross_entropy":
-            values = values * self._mean_when_active()
+        if self._link.chance:
+            values = values * self.mean_when_active()
         if not self.prepared.diagonal:
             n = np.arange(values.shape[1])
             values[:, n, n] = np.nan_to_num(before[:, n, n])
         return values
 
-    def _mean_when_active(self) -> np.ndarray:
+    def mean_when_active(self) -> np.ndarray:
         train = self.prepared.series.values[: self.prepared.split.train.stop]
         active = np.nan_to_num(train) > 0
         return np.where(active, train, 0.0).sum(0) / np.maximum(active.sum(0), 1)

@@ -16,9 +16,10 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.data.transforms import Transform, fit_transform
 from trnn_core.data.windows import Part, Split, Windows, batches, chunks, make_windows, split_periods
 from trnn_core.errors import TRNNError
+from trnn_core.models.likelihoods import likelihood_of
+from trnn_core.models.likelihoods.base import Likelihood
 from trnn_core.training.config import DataConfig, Recipe
 
-COUNT_LIKELIHOODS = ("poisson", "negative_binomial")
 BLOCK_CELLS = 4_000_000  # worked on at once in double precision: 32 MB for each array on the way
 
 
@@ -28,7 +29,7 @@ class Prepared:
 
     series: RelationalSeries
     data: DataConfig
-    likelihood: str
+    likelihood: Likelihood
     split: Split
     transform: Transform
     inputs: torch.Tensor  # (T, N, M, K_in)
@@ -63,13 +64,7 @@ class Prepared:
     def loss_scale(self) -> str:
         """What the losses of this run are measured in."""
         where = "all cells" if self.diagonal else "cells off the diagonal"
-        names = {
-            "squared": f"mean squared error on the scale of '{self.data.transform}'",
-            "poisson": "mean negative Poisson log-likelihood of the counts",
-            "negative_binomial": "mean negative binomial log-likelihood of the counts",
-            "cross_entropy": "mean cross-entropy of whether anything happened",
-        }
-        return f"{names[self.likelihood]}, {where}"
+        return f"{self.likelihood.loss_words.format(transform=self.data.transform)}, {where}"
 
 
 def prepare(series: RelationalSeries, recipe: Recipe) -> Prepared:
@@ -89,7 +84,7 @@ def prepare(series: RelationalSeries, recipe: Recipe) -> Prepared:
     return Prepared(
         series=series,
         data=data,
-        likelihood=recipe.model.likelihood,
+        likelihood=likelihood_of(recipe.model.likelihood),
         split=split,
         transform=transform,
         inputs=torch.from_numpy(inputs),
@@ -107,7 +102,8 @@ def _build(
     Where no slice looks back and nothing is missing, a few periods at a time: a large series is never held twice over.
     """
     data, dtype = recipe.data, np.dtype("float64" if recipe.train.precision == "float64" else "float32")
-    check_counts(series, recipe.model.likelihood)
+    likelihood = likelihood_of(recipe.model.likelihood)
+    likelihood.link.check(series, likelihood.name)
     by_period = all(parse_slice(s).time == "now" for s in data.slices) and bool(series.observed.all())
     size = max(1, BLOCK_CELLS // int(np.prod(series.shape[1:]))) if by_period else len(series)
     names: tuple[str, ...] = ()
@@ -120,26 +116,8 @@ def _build(
         if not start:
             inputs = np.empty((len(series), *x.shape[1:]), dtype)
         inputs[block] = x
-        targets[block] = np.where(scored[block], target_values(values, z, recipe.model.likelihood), 0.0)
+        targets[block] = np.where(scored[block], likelihood.link.targets(values, z), 0.0)
     return inputs, targets, names
-
-
-def check_counts(series: RelationalSeries, likelihood: str) -> None:
-    """Count likelihoods need counts."""
-    if likelihood in COUNT_LIKELIHOODS and (series.source.kind != "count" or np.nanmin(series.values, initial=0.0) < 0):
-        raise TRNNError(
-            f"The loss '{likelihood}' needs counts of at least 0. Got the series {series.source.title!r} of other"
-            " values; choose the loss 'squared'."
-        )
-
-
-def target_values(values: np.ndarray, z: np.ndarray, likelihood: str) -> np.ndarray:
-    """Counts for count likelihoods, 0/1 for cross-entropy, else the transformed values."""
-    if likelihood in COUNT_LIKELIHOODS:
-        return values
-    if likelihood == "cross_entropy":
-        return (values > 0).astype(np.float64)
-    return z
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.models.baselines.base import LevelForecaster
 from trnn_core.models.forecast import Forecast
+from trnn_core.models.likelihoods import LIKELIHOODS, likelihood_of
 from trnn_core.training.config import Recipe
 from trnn_core.training.trainer import Fitted, fit
 
@@ -31,10 +32,11 @@ class RecipeForecaster:
     """
 
     def __init__(self, name: str, recipe: Recipe) -> None:
-        if recipe.model.likelihood == "cross_entropy":
+        if not likelihood_of(recipe.model.likelihood).scored:
+            *most, last = [name for name, found in LIKELIHOODS.items() if found.scored]
             raise TRNNError(
-                "A backtest scores counts or values. Got a network with the likelihood 'cross_entropy', which forecasts"
-                " probabilities; choose squared, poisson or negative_binomial."
+                f"A backtest scores counts or values. Got a network with the likelihood {recipe.model.likelihood!r},"
+                f" which forecasts probabilities; choose {', '.join(most)} or {last}."
             )
         self.name, self.recipe = name, recipe.changed(**{"data.test": 0.0})
         self.fitted: Fitted | None = None

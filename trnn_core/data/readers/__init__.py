@@ -19,7 +19,7 @@ from trnn_core.errors import TRNNError
 
 __all__ = ["FORMATS", "ImportOptions", "read_npz", "read_series", "recognise", "write_npz"]
 
-# A new format is one file in this folder and one line here, before `table`, which takes any text with a header.
+# A new format is one file in this folder and one line here.
 FORMATS: dict[str, str] = {
     "npz": "a series saved by this program",
     "icews": "ICEWS coded event data",
@@ -62,7 +62,8 @@ def recognise(inputs: list[Input], options: ImportOptions) -> str:
             raise TRNNError(f"{source.name}, line 1: the file must hold rows. It is empty.")
         if not head.startswith(BINARY):
             check_start(head[:4096], source.name)
-        name = next(n for n in FORMATS if _module(n).recognise(head, source.name))
+        # `table` takes any text with a header, so it is asked last.
+        name = next(n for n in sorted(FORMATS, key="table".__eq__) if _module(n).recognise(head, source.name))
         found.setdefault(name, source.name)
     if len(found) > 1:
         (a, first), (b, second) = list(found.items())[:2]

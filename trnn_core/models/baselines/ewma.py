@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from trnn_core.data.relations import ewma
 from trnn_core.models.baselines.base import LevelForecaster
-from trnn_core.models.panel import Panel, ewma
+from trnn_core.models.panel import Panel
 
 GRID = (0.5, 0.35, 0.25, 0.18, 0.13, 0.09, 0.065, 0.045, 0.03, 0.02, 0.012, 0.007, 0.004)
 

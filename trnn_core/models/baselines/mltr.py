@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special, stats
 
+from trnn_core.data import relations
 from trnn_core.models.baselines.base import _WARM_UP, LevelForecaster
 from trnn_core.models.baselines.multilinear import Additive, Multilinear, fit_additive, fit_multilinear
 from trnn_core.models.panel import Panel
@@ -63,15 +64,13 @@ class RelationalMLTR(LevelForecaster):
 
     def inputs(self, scores: np.ndarray) -> np.ndarray:
         """Explanatory tensors (T, N, M, P, L): slices of Hoff's section 4, with the mean of the last four as a lag."""
-        turned = scores.transpose(0, 2, 1, 3)
-        parts = {"direct": scores, "reciprocal": turned, "transitive": None}
+        parts = {"direct": scores, "reciprocal": relations.reciprocal(scores), "transitive": None}
         if "transitive" in self.slices:
-            both = (scores + turned).transpose(0, 3, 1, 2)  # (T, K, N, M)
-            paths = (both @ both.transpose(0, 1, 3, 2)).transpose(0, 2, 3, 1)
-            n = scores.shape[1]
-            parts["transitive"] = paths * (1 - np.eye(n))[..., None] / (2 * n)  # near the size of the others
+            both = relations.ties(scores)
+            paths = relations.without_diagonal(relations.common_partners(both, both))
+            parts["transitive"] = paths / (2 * scores.shape[1])  # near the size of the others
         x = np.concatenate([parts[s] for s in self.slices], axis=-1)
-        return np.stack([x, _mean_of_last(x, _LAG_MEAN)], axis=-1) if self.lags else x[..., None]
+        return np.stack([x, relations.mean_of_last(x, _LAG_MEAN)], axis=-1) if self.lags else x[..., None]
 
     def _regress(self, panel: Panel, scores: NormalScores, step: int) -> list[Multilinear | Additive]:
         z = scores.of(panel)
@@ -146,9 +145,3 @@ class NormalScores:
 
     def to_level(self, scores: np.ndarray) -> np.ndarray:
         return self._centre + self._slope * scores
-
-
-def _mean_of_last(x: np.ndarray, n: int) -> np.ndarray:
-    total = np.cumsum(x, axis=0)
-    total[n:] = total[n:] - total[:-n]
-    return total / np.minimum(np.arange(1, len(x) + 1), n).reshape(-1, *[1] * (x.ndim - 1))

@@ -7,9 +7,10 @@ import itertools
 import numpy as np
 from scipy import special
 
+from trnn_core.data.relations import ewma
 from trnn_core.models.baselines.base import _WARM_UP, LevelForecaster
 from trnn_core.models.distributions import Distribution, NegativeBinomial
-from trnn_core.models.panel import Panel, ewma
+from trnn_core.models.panel import Panel
 
 ALPHAS = (0.4, 0.2, 0.1, 0.05, 0.025, 0.01)
 SIZES = (0.03, 0.1, 0.3, 1.0, 3.0, 20.0)
