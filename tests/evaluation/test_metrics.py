@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trnn_core.evaluation.metrics import (
-    Outcome,
-    auc,
-    score_entries,
-    score_names,
-    score_set,
-    top_precision,
-)
+from trnn_core.evaluation.metrics import Outcome, auc, score_entries, score_names, score_set, top_precision
 from trnn_core.models.distributions import NegativeBinomial
 from trnn_core.models.forecast import Forecast
 

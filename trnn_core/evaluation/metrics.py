@@ -1,7 +1,7 @@
 """Scores of one forecast step against what was observed: one table of them, entry by entry and over whole sets.
 
-Dimension letters: N sources, M targets, K actions. `scale` names: plain scores are on the log1p scale, those that
-end in `_count` on the scale of the counts; a value series has one scale, so both are the same.
+Dimension letters: N sources, M targets, K actions. `scale` names: plain scores are on the working scale (log1p for
+counts), those that end in `_count` on the scale of the counts; a value series has one scale, so both are the same.
 """
 
 from __future__ import annotations
@@ -104,9 +104,9 @@ def score_words() -> dict[str, str]:
 
 
 def score_entries(outcome: Outcome, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """The scores of single entries, all or those named, each (N, M, K).
+    """The scores of single entries, each (N, M, K); all there are unless some are named.
 
-    `mse` and `mae` judge the point forecast; `mse_count` the expected count and `mae_count` the median;
+    `mse` and `mae` judge the expected level; `mse_count` the expected count and `mae_count` the median;
     `log_score` is -log P(what was observed); `coverage90` the chance that the randomised 90 % interval holds it.
     """
     return {name: SCORES[name].compute(outcome) for name in names or score_names(False)}
@@ -127,12 +127,6 @@ def score_set(outcome: Outcome, use: np.ndarray) -> dict[str, list[float]]:
         for name, found in out.items():
             found.append(float(SCORES[name].compute(outcome, entries)))
     return out
-
-
-def persistence_error(forecast: Forecast, before: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """The squared error on the working scale of repeating the values of the period before, (N, M, K)."""
-    distribution = forecast.distribution[0]
-    return (distribution.to_level(before) - distribution.to_level(observed)) ** 2
 
 
 def auc(score: np.ndarray, event: np.ndarray) -> float:

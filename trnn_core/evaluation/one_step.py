@@ -5,13 +5,14 @@ The same definitions as in a backtest (`evaluation.metrics`), beside the error o
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from trnn_core.data.series import RelationalSeries
 from trnn_core.evaluation.intervals import GROUPS, activity_groups
-from trnn_core.evaluation.metrics import Outcome, persistence_error, score_entries
+from trnn_core.evaluation.metrics import Outcome, score_entries
 from trnn_core.models.forecast import Forecast
 
 
@@ -29,8 +30,10 @@ class OneStepScores:
         """A forecast whose first step is the period `target`."""
         observed, before = (np.nan_to_num(self.series.values[t].astype(np.float64)) for t in (target, target - 1))
         self.scale = forecast.distribution.scale
-        self.by_period[target] = score_entries(Outcome.of(forecast, 1, observed), ("mse", "coverage90", "width90"))
-        self.by_period[target]["mse_persistence"] = persistence_error(forecast, before, observed)
+        outcome = Outcome.of(forecast, 1, observed)
+        repeated = replace(outcome, expected=outcome.distribution.to_level(before))
+        scores = score_entries(outcome, ("mse", "coverage90", "width90"))
+        self.by_period[target] = scores | {"mse_persistence": score_entries(repeated, ("mse",))["mse"]}
 
     def over(self, part: range) -> dict[str, Any] | None:
         """Error and skill, coverage and width over a part of the series; None where nothing of it was scored."""

@@ -21,13 +21,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.forecasters import create
 from trnn_core.evaluation.intervals import GRID, GROUPS, LEVEL, activity_groups, pit_bounds, pit_curve
-from trnn_core.evaluation.metrics import (
-    FIRST_SCORES,
-    Outcome,
-    score_entries,
-    score_names,
-    score_set,
-)
+from trnn_core.evaluation.metrics import FIRST_SCORES, Outcome, score_entries, score_names, score_set
 from trnn_core.models.forecast import Forecast, forecast_each
 from trnn_core.models.panel import Panel
 
@@ -57,7 +51,7 @@ class BlockScores:
     """What a block leaves behind; sums, so that blocks can be joined.
 
     origins    (O,) int
-    table      (O, H, K + 1, scores): means over the scored cells of each action, and of all; NaN where there is none
+    table      (O, H, K + 1, scores): means over the scored entries of each action, and of all; NaN where there is none
     cell_sums  (scores of entries, H, N, M, K) over origins
     cell_n     (H, N, M, K)
     pit        (H, G, U) summed PIT curves
