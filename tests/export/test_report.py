@@ -155,9 +155,9 @@ def test_a_run_without_forecast_cannot_be_reported(unforecast) -> None:
 
 
 def test_progress_counts_up_to_the_end(material: Material) -> None:
-    seen: list[tuple[int, int]] = []
-    write_sections(material, None, lambda done, total, what: seen.append((done, total)))
-    assert seen == [(i, len(SECTIONS)) for i in range(len(SECTIONS) + 1)]
+    seen: list[float] = []
+    write_sections(material, None, lambda done, what: seen.append(done))
+    assert seen == [i / len(SECTIONS) for i in range(len(SECTIONS) + 1)]
 
 
 def test_a_report_of_observed_data_does_not_say_simulated_but_reminds_of_the_licence(real: Material) -> None:
