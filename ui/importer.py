@@ -33,9 +33,9 @@ def importer() -> None:
     paths = pick_files()
     if paths:
         choose(paths)
-    task = asked_for(paths)
-    if task is not None:
-        show_import(task)
+    job = asked_for(paths)
+    if job is not None:
+        show_import(job)
     elif not paths:
         st.caption(
             f"Understood: {'; '.join(FORMATS.values())}; plain, gzip or zip. Files that are too large to upload, or a"

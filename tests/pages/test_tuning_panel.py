@@ -50,10 +50,10 @@ def test_a_wrong_range_is_told_and_nothing_is_started(full: Path, open_page) -> 
     assert list_jobs(RunStore(full / "runs"), "tune") == []
 
 
-def test_the_best_settings_are_trained_with_one_click(full: Path, open_page) -> None:
-    make_study(full)
-    store = RunStore(full / "runs")
-    series = read_npz(next((full / "data").glob("*.npz")))
+def test_the_best_settings_are_trained_with_one_click(asked: Path, open_page) -> None:
+    make_study(asked)
+    store = RunStore(asked / "runs")
+    series = read_npz(next((asked / "data").glob("*.npz")))
     store.keep_series(series)
     before = {run.run_id for run in store.runs()}
     app = open_page(TRAIN)

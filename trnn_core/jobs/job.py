@@ -94,7 +94,7 @@ class Job:
 
     @cached_property
     def asked(self) -> dict[str, Any]:
-        """What was asked for; folders of before 2027 say it in other words."""
+        """What was asked for; older folders say it in other words."""
         found = read_sealed(self.folder / ASKED)
         for new, old in (("verb", "kind"), ("request", "arguments"), ("resources", "means")):
             found.setdefault(new, found.get(old, {}))

@@ -1,4 +1,4 @@
-"""A backtest as files in a task or a run, and back again without torch; and the parts that are kept for the next one.
+"""A backtest as files in a job or a run, and back again without torch; and the parts that are kept for the next one.
 
 backtest.npz             everything, for pages
 backtest.parquet         the tidy table: model, origin, horizon, action, metric, value
@@ -91,7 +91,7 @@ def unpack(content: bytes) -> BacktestResult:
 
 
 def read_stored(read: Callable[[str], bytes | None]) -> BacktestResult | None:
-    """The backtest of a task or a run, given its way to read a file; None when there is none."""
+    """The backtest of a job or a run, given its way to read a file; None when there is none."""
     content = read(WHOLE)
     return None if content is None else unpack(content)
 

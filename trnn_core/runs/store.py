@@ -200,7 +200,7 @@ class RunStore:
         return {run.run_id: {n: flat[run.run_id].get(n) for n in differing} | _results(run) for run in runs}
 
     def disk_usage(self) -> dict[str, int]:
-        """Bytes of each run, of the series, of the trash, of tasks, and in total."""
+        """Bytes of each run, of the series, of the trash, of other jobs, and in total."""
         usage = {run.run_id: run.disk_usage() for run in self.runs()}
         for part in (layout.DATA, layout.TRASH, layout.TASKS):
             usage[part] = sum(p.stat().st_size for p in (self.root / part).rglob("*") if p.is_file())
