@@ -8,8 +8,8 @@ from dataclasses import replace
 from trnn_core.data.cameo import QUAD_BY_NUMBER
 from trnn_core.data.options import ImportOptions
 from trnn_core.data.readers.dates import compact_day
-from trnn_core.data.readers.event_rows import read_events
-from trnn_core.data.readers.eventrows import EventLayout
+from trnn_core.data.readers.event_columns import EventLayout
+from trnn_core.data.readers.event_files import read_events
 from trnn_core.data.readers.icews import cameo_rule
 from trnn_core.data.readers.inputs import Input
 from trnn_core.data.series import QUAD_ACTIONS, RelationalSeries

@@ -8,8 +8,8 @@ from functools import partial
 from trnn_core.data.cameo import ROOTS, grouped, quad_class, root
 from trnn_core.data.options import ImportOptions
 from trnn_core.data.readers.dates import iso_day
-from trnn_core.data.readers.event_rows import named_columns, read_events
-from trnn_core.data.readers.eventrows import ActionRule, EventLayout
+from trnn_core.data.readers.event_columns import ActionRule, EventLayout
+from trnn_core.data.readers.event_files import named_columns, read_events
 from trnn_core.data.readers.inputs import Input
 from trnn_core.data.series import QUAD_ACTIONS, RelationalSeries
 from trnn_core.errors import TRNNError

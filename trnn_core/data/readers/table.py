@@ -16,8 +16,8 @@ from trnn_core.data.options import ImportOptions
 from trnn_core.data.periods import guess_period, period_index, period_start
 from trnn_core.data.readers.columns import match_columns
 from trnn_core.data.readers.dates import DATE_FORMATS, date_formats
-from trnn_core.data.readers.event_rows import in_order, tell_bytes
-from trnn_core.data.readers.eventrows import ActionRule, EventLayout, Job, decoded, encoded, events_of
+from trnn_core.data.readers.event_columns import ActionRule, EventLayout, Job, decoded, encoded, events_of
+from trnn_core.data.readers.event_files import in_order, tell_bytes
 from trnn_core.data.readers.inputs import Input, read_head
 from trnn_core.data.readers.rows import Rows, header_of, rows_of
 from trnn_core.data.series import QUAD_ACTIONS, Period, RelationalSeries

@@ -12,7 +12,7 @@ import numpy as np
 from trnn_core.data.aggregate import Aggregator, EventBatch, Example
 from trnn_core.data.assemble import Reading, assemble, check_cells
 from trnn_core.data.options import WEEKDAYS, ImportOptions
-from trnn_core.data.readers.event_rows import tell_bytes
+from trnn_core.data.readers.event_files import tell_bytes
 from trnn_core.data.readers.inputs import Input, open_input
 from trnn_core.data.readers.line_blocks import line_blocks
 from trnn_core.data.readers.tnslabels import TensorLabels, find_labels

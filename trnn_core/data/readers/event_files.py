@@ -13,7 +13,7 @@ from typing import TypeVar
 from trnn_core.data.aggregate import Aggregator, EventBatch
 from trnn_core.data.assemble import Reading, assemble
 from trnn_core.data.options import ImportOptions
-from trnn_core.data.readers.eventrows import ActionRule, EventLayout, Job, parse_block
+from trnn_core.data.readers.event_columns import ActionRule, EventLayout, Job, parse_block
 from trnn_core.data.readers.inputs import Input, open_input
 from trnn_core.data.readers.line_blocks import Block, LineError, cut_blocks
 from trnn_core.data.series import RelationalSeries
