@@ -43,24 +43,24 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(text)
         return result.code
     except TRNNError as e:
-        print(f"trnn_core {args.verb}: {e}", file=sys.stderr)
+        print(f"trnn_core {args.verb_}: {e}", file=sys.stderr)
         return BAD_INPUT
     except (KeyboardInterrupt, Stopped):
-        print(f"trnn_core {args.verb}: stopped.", file=sys.stderr)
+        print(f"trnn_core {args.verb_}: stopped.", file=sys.stderr)
         return FAILED
     except BrokenPipeError:
         return DONE
     except Exception as e:
         logging.getLogger(__name__).debug("unexpected failure", exc_info=True)
         reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
-        print(f"trnn_core {args.verb}: failed: {reason} (add --debug for details).", file=sys.stderr)
+        print(f"trnn_core {args.verb_}: failed: {reason} (add --debug for details).", file=sys.stderr)
         if args.debug:
             raise
         return FAILED
 
 
 def _run(args: argparse.Namespace) -> Result:
-    module = verbs.load(args.verb)
+    module = verbs.load(args.verb_)
     request = request_of(module.Request, args)
     silent = getattr(request, "quiet", False) or (getattr(args, "json", False) and not sys.stderr.isatty())
     with Terminal(getattr(args, "runs", None), silent, getattr(module, "LINE", "{words}")) as context:
@@ -85,7 +85,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
         if module.Request.machines:
             sub.add_argument("--json", action="store_true", help="for machines")
         sub.add_argument("--debug", action="store_true", help="show the traceback when something fails unexpectedly")
-        sub.set_defaults(verb=name)
+        sub.set_defaults(verb_=name)  # no field ends so
     return parser
 
 
