@@ -12,10 +12,12 @@ import pytest
 from trnn_core import verbs
 from trnn_core.cli import main
 from trnn_core.errors import TRNNError
+from trnn_core.jobs import queue
 from trnn_core.jobs.context import Context, Stopped
-from trnn_core.runs import task_process, tasks
+from trnn_core.jobs.lanes import slot_path
+from trnn_core.jobs.process import JobProcess
 from trnn_core.runs.store import RunStore
-from trnn_core.verbs.as_job import find, start, worker_of
+from trnn_core.verbs.as_job import find, start
 
 FILE = '''
 """`greet NAME`: say hello."""
@@ -31,7 +33,7 @@ HELP = "say hello"
 class Request(BaseRequest):
     name: Annotated[str, Option("who is there", positional=True)]
     times: Annotated[int, Option("how often (1)")] = 1
-    loud: Annotated[bool, Option("in capitals", role="means")] = False
+    loud: Annotated[bool, Option("in capitals", role="resources")] = False
 
 
 def run(request: Request, context: Context) -> Result:
@@ -84,15 +86,17 @@ def test_it_is_a_function(greet) -> None:
 
 
 def test_it_is_a_job(greet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "_ensure_process", lambda task: None)  # the process is this one, below
+    monkeypatch.setattr(queue, "ensure_worker", lambda store: False)  # the process is this one, below
     store = RunStore(tmp_path / "runs")
     request = greet.Request(name="you", times=3, loud=True)
-    task = start(store, "greet", request)
-    assert task.arguments == {"name": "you", "times": 3} and task.means == {"loud": True}
-    assert find(store, "greet", request.model_copy(update={"loud": False})).task_id == task.task_id  # type: ignore[union-attr]
-    process = task_process.TaskProcess(store, "greet", lambda: worker_of("greet"), idle=0.0)
+    job = start(store, "greet", request)
+    assert job.request == {"name": "you", "times": 3} and job.resources == {"loud": True}
+    assert find(store, "greet", request.model_copy(update={"loud": False})).job_id == job.job_id  # type: ignore[union-attr]
+    process = JobProcess(
+        store, slot_path(store.root, "greet"), ["greet"], lambda name: verbs.VERBS[name].take(), only=job.job_id
+    )
     thread = threading.Thread(target=process.run)
     thread.start()
     thread.join(30)
-    assert (task.status().state, task.status().message) == ("done", "Said.")
-    assert task.read("greeting.txt") == b"hello hello hello you"
+    assert (job.status().state, job.status().message) == ("done", "Said.")
+    assert job.read("greeting.txt") == b"hello hello hello you"

@@ -1,4 +1,4 @@
-"""Requests as they are stored: a job is known by what determines its result, in the words that older stores hold."""
+"""Requests as they are stored: a job is known by what determines its result, and comes back as it was asked for."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import pytest
 from trnn_core.data.options import ImportOptions
 from trnn_core.errors import TRNNError
 from trnn_core.evaluation.protocol import Protocol
-from trnn_core.verbs import VERBS, load
-from trnn_core.verbs.as_job import arguments_of, request_of
+from trnn_core.verbs import load
 
 PROTOCOL = {"test": 0.1, "min_origins": 50, "horizon": 4, "refit_every": 0, "diagonal": False}
 CELL = {"source": "A", "target": "B", "action": "c"}
 
-# verb, request, what its task holds as arguments, and as means
+# verb, request, what its job holds as request, and as resources
 STORED = [
     (
         "backtest",
@@ -57,41 +56,47 @@ STORED = [
     (
         "explain",
         {"run": "r", "weights": "w", **CELL, "step": 2},
-        {"question": "attribution", "weights": "w", **CELL, "step": 2},
+        {"weights": "w", **CELL, "step": 2},
         {},
     ),
     (
         "impulse",
         {"run": "r", "weights": "w", **CELL, "size": 2.0},
-        {"question": "impulse", "weights": "w", **CELL, "size": 2.0, "horizon": 8},
+        {"weights": "w", **CELL, "size": 2.0, "horizon": 8},
         {},
     ),
     (
         "scenario",
         {"run": "r", "weights": "w", "shocks": ({"source": "A"},)},
-        {"question": "scenario", "weights": "w", "shocks": [{"source": "A"}], "horizon": 8},
+        {"weights": "w", "shocks": [{"source": "A"}], "horizon": 8},
         {},
     ),
-    ("unusual", {"run": "r", "weights": "w"}, {"question": "unusual", "weights": "w"}, {}),
-    ("warm", {"run": "r", "weights": "w"}, {"question": "warm", "weights": "w"}, {}),
-    ("warm", {"run": "r", "weights": "w", "spread": True}, {"question": "ready", "weights": "w"}, {}),
-    ("influence", {"run": "r", "weights": "w"}, {"question": "influence", "weights": "w"}, {}),
-    ("influence", {"run": "r", "weights": "w", "retrain": True}, {"question": "retrain", "weights": "w"}, {}),
+    ("unusual", {"run": "r", "weights": "w"}, {"weights": "w"}, {}),
+    ("warm", {"run": "r", "weights": "w"}, {"weights": "w", "spread": False}, {}),
+    ("warm", {"run": "r", "weights": "w", "spread": True}, {"weights": "w", "spread": True}, {}),
+    ("influence", {"run": "r", "weights": "w"}, {"weights": "w", "retrain": False}, {}),
+    ("influence", {"run": "r", "weights": "w", "retrain": True}, {"weights": "w", "retrain": True}, {}),
 ]
 
 
-@pytest.mark.parametrize(("verb", "values", "arguments", "means"), STORED)
-def test_a_request_is_stored_as_before_and_comes_back_as_it_was(verb, values, arguments, means) -> None:
+def again(verb: str, asked: dict, resources: dict, run_id: str | None):
+    """As a job's process makes it of what was stored."""
+    return load(verb).Request(**asked, **resources, **({"run": run_id} if run_id else {}))
+
+
+@pytest.mark.parametrize(("verb", "values", "asked", "resources"), STORED)
+def test_a_request_is_stored_whole_and_comes_back_as_it_was(verb, values, asked, resources) -> None:
     request = load(verb).Request(**values)
-    assert arguments_of(verb, request) == arguments and request.stored("means") == means
-    assert request_of(VERBS[verb].lane, arguments, means, values.get("run")) == (verb, request)
+    assert request.stored() == asked and request.stored("resources") == resources
+    assert again(verb, asked, resources, values.get("run")) == request
 
 
 def test_a_stored_request_that_makes_no_sense_is_refused_in_one_sentence() -> None:
-    for kind, arguments in (("explain", {"question": "why"}), ("backtest", {"fingerprint": "f", "models": ["oracle"]})):
-        with pytest.raises(TRNNError, match="must be one of"):
-            request_of(kind, arguments, {}, "r")
+    with pytest.raises(TRNNError, match="'question' must be what is asked for"):
+        again("explain", {"question": "why", **CELL}, {}, "r")
+    with pytest.raises(TRNNError, match="must be one of"):
+        again("backtest", {"fingerprint": "f", "models": ["oracle"]}, {}, "r")
     with pytest.raises(TRNNError, match=r"protocol.*must be what is asked for"):
-        request_of("backtest", {"fingerprint": "f", "models": ["mean"], "protocol": 3}, {}, None)
+        again("backtest", {"fingerprint": "f", "models": ["mean"], "protocol": 3}, {}, None)
     with pytest.raises(TRNNError, match="must lie between 0 and 1"):
-        request_of("backtest", {"fingerprint": "f", "protocol": {"test": 3}}, {}, None)
+        again("backtest", {"fingerprint": "f", "protocol": {"test": 3}}, {}, None)
