@@ -10,6 +10,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.export.forecasts import headlines
 from trnn_core.models.forecast import Forecast
 from trnn_core.runs.run import Run
+from ui.data_access import data_sets, load_set, read_forecast, run_store, series_of
 from ui.demo_run import prepare_demo
 from ui.forecast_options import Options
 from ui.forecast_view import ForecastView
@@ -18,7 +19,6 @@ from ui.page import is_dark, page, show, simulated_badge
 from ui.phrases import about_series, escape, scores_of, trust
 from ui.pickers import pick_action, show_scores
 from ui.runs_table import runs_table
-from ui.store import data_sets, load_set, read_forecast, run_store, series_of
 
 
 def main() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 import ui.everything  # noqa: F401  # first: see there
+from ui.data_access import data_sets, load_set
 from ui.demo_run import prepare_demo
 from ui.explorer import explorer
 from ui.importer import importer
 from ui.links import linked, segments
 from ui.page import page, simulated_badge
 from ui.phrases import about_series, escape
-from ui.store import data_sets, load_set
 
 
 def main() -> None:

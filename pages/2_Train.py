@@ -11,6 +11,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.jobs import queue
 from trnn_core.runs.run import Run
 from trnn_core.training.config import Recipe
+from ui.data_access import data_sets, load_set, run_store
 from ui.demo_run import prepare_demo
 from ui.links import is_number, judge, linked
 from ui.live import live_panel
@@ -18,9 +19,8 @@ from ui.page import ADD, empty, page, simulated_badge
 from ui.phrases import about_series, escape
 from ui.pickers import pick_run
 from ui.runs_table import runs_table
-from ui.store import data_sets, load_set, run_store
+from ui.search_panel import search_panel
 from ui.train_form import change, pick_preset, save_recipe, size_of
-from ui.tuning import search_panel
 
 
 def main() -> None:

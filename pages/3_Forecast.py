@@ -8,6 +8,7 @@ import ui.everything  # noqa: F401  # first: see there
 from trnn_core.data.series import RelationalSeries
 from trnn_core.models.forecast import Forecast
 from trnn_core.runs.run import Run
+from ui.data_access import forecast_runs, read_forecast, read_hindcast, series_of
 from ui.dyad import dyad_panel, follow_click
 from ui.forecast_options import pick_options, pick_show
 from ui.forecast_tables import changes_table, downloads
@@ -16,7 +17,6 @@ from ui.guard import guard, show_notes
 from ui.page import TRAIN, empty, is_dark, page, show, simulated_badge
 from ui.phrases import scores_of, sentence, trust
 from ui.pickers import pick_action, pick_run, pick_step, pick_week, show_scores
-from ui.store import forecast_runs, read_forecast, read_hindcast, series_of
 
 
 def main() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 import ui.everything  # noqa: F401  # first: see there
-from ui.explain import warm_up, warn_not_cause
+from ui.data_access import forecast_runs, series_of
 from ui.explain_influence import influence_tab
+from ui.explain_questions import warm_up, warn_not_cause
 from ui.explain_shock import shock_tab
 from ui.explain_weeks import weeks_tab
 from ui.explain_whatif import whatif_tab
 from ui.explain_why import why_tab
 from ui.page import TRAIN, empty, page, simulated_badge
 from ui.pickers import pick_run
-from ui.store import forecast_runs, series_of
 
 TABS = {
     "Influence": influence_tab,

@@ -10,13 +10,13 @@ from trnn_core.export.formats import FORMATS
 from trnn_core.export.material import gather
 from trnn_core.export.sections import ALWAYS, SECTIONS, choose
 from trnn_core.jobs.context import quiet
+from ui.data_access import forecast_runs, read_forecast, run_store, series_of
 from ui.downloads import save_button
 from ui.links import judge
 from ui.page import TRAIN, empty, page, simulated_badge
 from ui.pickers import pick_run
 from ui.report_files import make_file
 from ui.report_preview import preview
-from ui.store import forecast_runs, read_forecast, run_store, series_of
 
 REPORT = FORMATS["report"]
 

@@ -290,3 +290,52 @@ def test_a_percentage_is_written_in_one_way(path: Path) -> None:
                 re.fullmatch(r"\+?\.\d%", node.value) and id(node) not in forms
             )  # of a report's table: export/blocks.py
             assert column or not re.search(r"\d ?%(?!\w)", node.value), f"{name(path)}:{node.lineno}: {node.value!r}"
+
+
+def test_no_two_modules_share_a_name() -> None:
+    """A name in three rooms is a search in three rooms. Verbs are called as people call them, whatever else is."""
+    seen: dict[str, list[str]] = {}
+    for path in OURS:
+        if path.name != "__init__.py" and "verbs" not in path.parts:
+            seen.setdefault(path.name, []).append(name(path))
+    assert {n: where for n, where in seen.items() if len(where) > 1} == {}
+
+
+HOMES = {"trnn_core/runs/layout.py", "trnn_core/jobs/folder.py", "trnn_core/training/checkpoints.py"}
+
+
+def names_on_disk() -> set[str]:
+    """The files and folders of runs and jobs, as the modules that own their names spell them."""
+    found = set()
+    for home in HOMES:
+        for node in ast.parse((ROOT / home).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign):
+                found |= {n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant)}
+    return {
+        n
+        for n in found
+        if isinstance(n, str) and re.fullmatch(r"\.?[a-z.]+\.(json|jsonl|npz|parquet|safetensors|txt)|\.[a-z]+", n)
+    }
+
+
+@pytest.mark.parametrize("path", OURS, ids=name)
+def test_names_on_disk_are_spelt_in_one_place(path: Path) -> None:
+    if name(path) in HOMES:
+        return
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    spelt = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    assert spelt & (names_on_disk() - {".lock"}) == set()
+
+
+def test_the_walks_through_the_house_name_files_that_are_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    walks = text[text.index("## Two walks") : text.index("## The data flow")]
+    known = {p.name for p in OURS} | {"hops.py"}
+    named = re.findall(r"`(?:[a-z_/]*/)?([a-z_]+\.py)`|([a-z_]+\.py)`", walks)
+    assert len(named) > 30 and {a or b for a, b in named} - known == set()
+
+
+def test_the_glossary_has_at_most_thirty_words() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = [line for line in text[text.index("## Glossary") :].splitlines() if line.startswith("| ")][1:]
+    assert 10 < len(rows) <= 30 and rows == sorted(rows)

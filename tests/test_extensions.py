@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import io
+import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +15,7 @@ import pytest
 
 from tests.training.small import TINY
 from trnn_core.cells.kinds import CELLS, CellKind
+from trnn_core.cli import main
 from trnn_core.data.readers import FORMATS, read_series
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
@@ -28,8 +31,12 @@ from trnn_core.models.model_config import ModelConfig
 from trnn_core.models.registry import BASELINES
 from trnn_core.models.size import count_parameters
 from trnn_core.runs.backtests import pack, unpack
+from trnn_core.runs.execute import train_run
+from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
 from trnn_core.training.trainer import fit
+from trnn_core.verbs import VERBS, Verb, load
+from trnn_core.verbs.as_job import start
 
 PROTOCOL = Protocol(min_origins=6, horizon=2)
 AddFile = Callable[[str, str, str], ModuleType]
@@ -57,7 +64,7 @@ def scored(series: RelationalSeries, model: str, **options: object) -> BacktestR
 
 
 LAPLACE = """
-from trnn_core.models.likelihoods.base import Likelihood
+from trnn_core.models.likelihoods.likelihood import Likelihood
 
 class Laplace(Likelihood):
     name, label = "laplace", "Laplace"
@@ -210,3 +217,42 @@ def test_what_was_added_is_gone_afterwards():
     for settings in ({"model": {"likelihood": "laplace"}}, {"model": {"cell": "leaky"}}):
         with pytest.raises(TRNNError, match="must be one of"):
             Recipe(**settings)
+
+
+EXPLANATION = '''
+"""`loudest RUN`: the relation of which the network expects most."""
+from trnn_core.verbs.request import Said
+from trnn_core.verbs.common import Question, open_run
+
+HELP = "name the relation of which the network expects most"
+
+
+class Request(Question):
+    pass
+
+
+def run(request, context):
+    import numpy as np
+
+    found, view = open_run(request, context)
+    forecast = view.forecaster.forecast(view.series, 1)
+    i, j, k = (int(n) for n in np.unravel_index(np.argmax(forecast.mean[0]), forecast.mean.shape[1:]))
+    words = f"{view.series.actors[i]} to {view.series.actors[j]}: {view.series.actions[k]}"
+    context.write("answer.txt", words.encode())
+    return Said(words, {"run": found.run_id, "loudest": words})
+'''
+
+
+def test_an_explanation(small_series, tmp_path, add_file, monkeypatch, capsys):
+    """A question to a trained network: one file among the verbs, one line in their table."""
+    add_file("trnn_core.verbs", "loudest", EXPLANATION)
+    monkeypatch.setitem(VERBS, "loudest", Verb("trnn_core.verbs.loudest", "explain", 600.0))
+    store = RunStore(tmp_path / "runs")
+    train_run(store, store.create(TINY, small_series, run_id="r", state="paused"))
+    assert main(["loudest", "r", "--json", "--runs", str(store.root)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["run"] == "r" and " to " in told["loudest"]
+    monkeypatch.setattr("trnn_core.jobs.queue.ensure_worker", lambda store: False)
+    job = start(store, "loudest", load("loudest").Request(run="r"))
+    VERBS["loudest"].take()(store, job.job_id, threading.Event())
+    assert job.status().state == "done" and job.read("answer.txt").decode() == told["loudest"]

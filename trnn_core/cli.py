@@ -26,7 +26,7 @@ from pydantic.fields import FieldInfo
 from trnn_core import verbs
 from trnn_core.errors import TRNNError
 from trnn_core.jobs.context import Context, Stopped
-from trnn_core.verbs.base import BaseRequest, Option, Result
+from trnn_core.verbs.request import BaseRequest, Option, Result
 from trnn_core.words import percent
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from trnn_core.runs.demo import ensure_demo
-from ui.store import runs_folder
+from ui.data_access import runs_folder
 
 
 def prepare_demo() -> None:

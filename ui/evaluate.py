@@ -21,9 +21,9 @@ from trnn_core.runs.backtests import WHOLE, read_stored
 from trnn_core.runs.run import Run
 from trnn_core.verbs.as_job import start
 from trnn_core.verbs.backtest import KIND, Request
+from ui.data_access import data_sets, load_set, run_store, series_of
 from ui.links import linked
 from ui.pickers import pick_held
-from ui.store import data_sets, load_set, run_store, series_of
 
 SET = "set:"  # a data set without a run, in the list of what can be tested
 STORED = "run"  # the backtest that lies in the run itself

@@ -21,11 +21,11 @@ from trnn_core.jobs.job import Job, JobStatus
 from trnn_core.runs.run import ENDED, Run
 from trnn_core.verbs.as_job import find
 from trnn_core.words import duration
-from ui.explain import ask, begin, download_table, question_of
+from ui.data_access import order, positions, run_store
+from ui.explain_questions import ask, begin, download_table, question_of
 from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.page import look, show
 from ui.phrases import escape
-from ui.store import order, positions, run_store
 from ui.table_columns import number
 
 PART_WORDS = {"sender": "Sending", "receiver": "Receiving", "action": "Actions"}

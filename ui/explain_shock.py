@@ -14,11 +14,11 @@ from trnn_core.insight.answers import Impulse, unpack
 from trnn_core.insight.sentences import answers, say_impulse
 from trnn_core.runs.run import Run
 from trnn_core.words import percent
-from ui.explain import ask, download_table, pick_cell, same_country
+from ui.data_access import order
+from ui.explain_questions import ask, download_table, pick_cell, same_country
 from ui.page import look, show
 from ui.phrases import escape
 from ui.pickers import slide_step
-from ui.store import order
 
 HORIZON = 8
 SHOWN = 6  # relations drawn

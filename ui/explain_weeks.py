@@ -11,7 +11,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import THRESHOLD, Unusual, unpack
 from trnn_core.insight.sentences import moved, say_unusual
 from trnn_core.runs.run import Run
-from ui.explain import ask, download_table
+from ui.explain_questions import ask, download_table
 from ui.page import look, show
 from ui.phrases import escape
 from ui.pickers import linked

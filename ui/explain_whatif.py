@@ -11,7 +11,7 @@ from trnn_core.insight.answers import Outcome, unpack
 from trnn_core.insight.library import Scenario, save_scenario
 from trnn_core.insight.shocks import ALL, HOW, Shock, changes_of, check_shock, plant
 from trnn_core.runs.run import Run
-from ui.explain import ask, begin, busiest, same_country
+from ui.explain_questions import ask, begin, busiest, same_country
 from ui.phrases import escape
 from ui.pickers import linked
 from ui.scenario_pictures import told

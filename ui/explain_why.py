@@ -13,11 +13,11 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import Attribution, unpack
 from trnn_core.insight.sentences import drivers, say_attribution, say_completeness, say_driver
 from trnn_core.runs.run import Run
-from ui.explain import ask, download_table, pick_cell, same_country
+from ui.data_access import order, read_forecast
+from ui.explain_questions import ask, download_table, pick_cell, same_country
 from ui.page import look, show
 from ui.phrases import escape
 from ui.pickers import pick_step
-from ui.store import order, read_forecast
 
 SHOWN = 8  # drivers told in words
 

@@ -24,6 +24,7 @@ from trnn_core.export.graphs import to_graph, to_graphml
 from trnn_core.export.summaries import busiest_pairs, most_active, shares
 from trnn_core.export.tables import to_csv
 from trnn_core.words import percent
+from ui.data_access import order, positions
 from ui.downloads import save_button
 from ui.dyad import follow_click, pick_pair
 from ui.forecast_options import LAYOUT_WORDS, ORDER_WORDS
@@ -32,7 +33,6 @@ from ui.links import begin_with, judge, segments, select
 from ui.page import look, show
 from ui.phrases import escape
 from ui.pickers import pick_action
-from ui.store import order, positions
 
 PLAY_SECONDS = 1.2
 SAMPLED = 8_000_000  # cells whose distribution is drawn

@@ -19,10 +19,10 @@ from trnn_core.export.images import FORMATS, Format, to_images
 from trnn_core.export.pictures import slug
 from trnn_core.export.tables import to_csv
 from trnn_core.words import percent
+from ui.data_access import positions
 from ui.downloads import save_button
 from ui.forecast_view import ForecastView
 from ui.links import judge
-from ui.store import positions
 
 
 def changes_table(view: ForecastView) -> None:

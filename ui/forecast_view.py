@@ -17,8 +17,8 @@ from trnn_core.charts.node_link import Scene, network
 from trnn_core.data.series import RelationalSeries
 from trnn_core.models.forecast import Forecast
 from trnn_core.words import percent
+from ui.data_access import blocs, order, positions
 from ui.forecast_options import Options, Show
-from ui.store import blocs, order, positions
 
 MEANINGS = {
     "Forecast": "thicker, stronger colour: more",

@@ -21,10 +21,10 @@ from trnn_core.jobs.job import Job, JobStatus
 from trnn_core.jobs.requests import find_job
 from trnn_core.verbs.as_job import start
 from trnn_core.verbs.import_ import RESULT, request_of, series_of
+from ui.data_access import data_folder, data_sets, run_store
 from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.page import simulated_badge
 from ui.phrases import about_series, escape
-from ui.store import data_folder, data_sets, run_store
 
 LINK = "import"
 REFRESH_SECONDS = 0.5

@@ -12,10 +12,10 @@ from trnn_core.data.options import WEEKDAYS, ImportOptions
 from trnn_core.data.readers import FORMATS, recognise
 from trnn_core.data.readers.inputs import Input, find_inputs
 from trnn_core.data.series import PERIODS
+from ui.data_access import data_folder
 from ui.import_preview import pick_columns, preview
 from ui.import_result import asked_for, begin, show_import
 from ui.phrases import escape
-from ui.store import data_folder
 from ui.uploads import pick_files
 
 MAX_CELLS = 2**26  # half a gigabyte of figures; larger sets go through the command line

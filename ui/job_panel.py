@@ -16,9 +16,9 @@ from trnn_core.errors import TRNNError
 from trnn_core.jobs import queue
 from trnn_core.jobs.job import Job, JobStatus
 from trnn_core.words import duration, percent
+from ui.data_access import run_store
 from ui.guard import guard, guarded
 from ui.phrases import escape
-from ui.store import run_store
 
 REFRESH_SECONDS = 1.0
 REST_SECONDS = 3.0  # between two looks at a job that rests: somebody else may set it going again

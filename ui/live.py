@@ -13,11 +13,11 @@ from trnn_core.jobs.job import Request
 from trnn_core.runs import layout
 from trnn_core.runs.run import Run, Status
 from trnn_core.words import duration
+from ui.data_access import run_store
 from ui.guard import guarded
 from ui.job_panel import job_panel
 from ui.page import is_dark
 from ui.phrases import STATE_ICONS, escape
-from ui.store import run_store
 
 STATE_WORDS = {
     "queued": "waiting for its turn",

@@ -14,12 +14,12 @@ from trnn_core.jobs.job import Job, JobStatus
 from trnn_core.runs.run import Run
 from trnn_core.verbs.as_job import find, start
 from trnn_core.verbs.export import KIND, RESULT, Request, request_of
+from ui.data_access import run_store
 from ui.downloads import save_button
 from ui.guard import guarded
 from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.links import judge
 from ui.phrases import escape
-from ui.store import run_store
 
 REFRESH_SECONDS = 0.5
 

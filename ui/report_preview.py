@@ -15,7 +15,7 @@ from trnn_core.export.html_report import html_report
 from trnn_core.export.material import gather
 from trnn_core.runs.run import Run
 from trnn_core.verbs.export import request_of
-from ui.store import run_store
+from ui.data_access import run_store
 
 HEIGHT = 860
 

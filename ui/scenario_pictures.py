@@ -17,11 +17,11 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.insight.answers import Outcome
 from trnn_core.insight.sentences import effects, say_effect
 from trnn_core.insight.shocks import ALL, Shock
-from ui.explain import download_table
+from ui.data_access import positions
+from ui.explain_questions import download_table
 from ui.page import look, show
 from ui.phrases import escape
 from ui.pickers import slide_step
-from ui.store import positions
 from ui.table_columns import RELATION, SIGNED, number
 
 COLUMNS = {

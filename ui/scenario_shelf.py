@@ -12,7 +12,7 @@ from trnn_core.insight.answers import Outcome
 from trnn_core.insight.library import Scenario, delete_scenario, list_scenarios
 from trnn_core.insight.sentences import apart, say_effect
 from trnn_core.runs.run import Run
-from ui.explain import download_table
+from ui.explain_questions import download_table
 from ui.page import look, show
 from ui.phrases import escape
 from ui.pickers import slide_step

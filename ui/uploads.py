@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from trnn_core.errors import TRNNError
-from ui.store import data_folder, runs_folder
+from ui.data_access import data_folder, runs_folder
 
 TYPES = ["csv", "tsv", "txt", "tab", "parquet", "xlsx", "npz", "tns", "zip", "gz"]
 KEPT_SECONDS = 24 * 3600.0

@@ -44,12 +44,14 @@ from trnn_core.insight.influence_matrices import recovery  # noqa: E402
 from trnn_core.insight.loading import explain_influence, explain_run, load_view  # noqa: E402
 from trnn_core.insight.responses import impulse_response  # noqa: E402
 from trnn_core.insight.view import NetworkView  # noqa: E402
-from trnn_core.jobs.requests import start_job  # noqa: E402
 from trnn_core.runs.demo import ensure_demo  # noqa: E402
 from trnn_core.runs.store import RunStore  # noqa: E402
 from trnn_core.training.config import Recipe  # noqa: E402
 from trnn_core.training.recipes import preset  # noqa: E402
 from trnn_core.training.trainer import fit  # noqa: E402
+from trnn_core.verbs import load  # noqa: E402
+from trnn_core.verbs.as_job import start  # noqa: E402
+from trnn_core.verbs.common import ANSWER  # noqa: E402
 
 NONLINEAR = {
     "data.transform": "standardise",
@@ -146,52 +148,21 @@ def timings(n: int) -> list[tuple[str, float]]:
         if run is None:
             return []
         actors = run.config["data"]["actors"]
-        rows = [("the first question of all, process and network loaded", answered(store, {"question": "warm"}))]
-        rows.append(("the spread of forecasts learnt, once", answered(store, {"question": "ready"})))
+        rows = [("the first question of all, process and network loaded", answered(store, "warm"))]
+        rows.append(("the spread of forecasts learnt, once", answered(store, "warm", spread=True)))
         for name, step in (("attribution, next week", 1), ("attribution, 8 weeks ahead", 8)):
-            asked = [
-                {
-                    "question": "attribution",
-                    "source": actors[i],
-                    "target": actors[i + 1],
-                    "action": "verbal cooperation",
-                    "step": step,
-                }
-                for i in range(n)
-            ]
-            rows.append((name, max(answered(store, a) for a in asked)))
-        for name, more in (
-            (
-                "scenario, 8 weeks",
-                {
-                    "question": "scenario",
-                    "horizon": 8,
-                    "shocks": [
-                        {
-                            "source": "China",
-                            "target": "Japan",
-                            "action": "material conflict",
-                            "how": "+",
-                            "amount": 20.0,
-                            "date": None,
-                        }
-                    ],
-                },
-            ),
+            pairs = [{"source": actors[i], "target": actors[i + 1], "action": "verbal cooperation"} for i in range(n)]
+            rows.append((name, max(answered(store, "explain", step=step, **pair) for pair in pairs)))
+        relation = {"source": "China", "target": "Japan", "action": "material conflict"}
+        shock = {**relation, "how": "+", "amount": 20.0, "date": None}
+        rows += [
+            ("scenario, 8 weeks", answered(store, "scenario", horizon=8, shocks=(shock,))),
             (
                 "impulse response, 8 weeks, 26 origins",
-                {
-                    "question": "impulse",
-                    "source": "China",
-                    "target": "Japan",
-                    "action": "material conflict",
-                    "size": 20.0,
-                    "horizon": 8,
-                },
+                answered(store, "impulse", **relation, size=20.0, horizon=8),
             ),
-            ("unusual weeks, all 541", {"question": "unusual"}),
-        ):
-            rows.append((name, answered(store, more)))
+            ("unusual weeks, all 541", answered(store, "unusual")),
+        ]
         end_jobs(store)
         return rows
 
@@ -235,13 +206,13 @@ def round_trips(n: int) -> list[tuple[str, float]]:
     return [("page round trip in a browser: another action chosen, its attribution read (slowest)", max(seconds))]
 
 
-def answered(store: RunStore, asked: dict[str, Any]) -> float:
+def answered(store: RunStore, verb: str, **values: Any) -> float:
     begun = time.monotonic()
-    task = start_job(store, "explain", asked, run_id="demo")
-    while task.status().is_live:
+    job = start(store, verb, load(verb).Request(run="demo", **values))
+    while job.status().is_live:
         time.sleep(0.01)
-    assert task.status().state == "done", task.status()
-    task.read("answer.npz")
+    assert job.status().state == "done", job.status()
+    job.read(ANSWER)
     return time.monotonic() - begun
 
 

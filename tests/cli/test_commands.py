@@ -148,7 +148,7 @@ def test_the_command_lines_of_the_documentation_can_be_typed() -> None:
         words = shlex.split(line)
         if len(words) > 1:  # the name alone is a mention, not a command
             args = make_parser(words[0]).parse_args(words)
-            assert args.verb == words[0], page
+            assert args.verb_ == words[0], page
 
 
 DESIGN = """

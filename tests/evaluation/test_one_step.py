@@ -9,7 +9,7 @@ from trnn_core.data.series import RelationalSeries
 from trnn_core.evaluation.intervals import GROUPS
 from trnn_core.evaluation.metrics import Outcome, score_entries
 from trnn_core.evaluation.one_step import OneStepScores
-from trnn_core.models.baselines.base import LevelForecaster
+from trnn_core.models.baselines.level_forecaster import LevelForecaster
 from trnn_core.models.distributions import Bernoulli
 from trnn_core.models.forecast import Forecast
 from trnn_core.models.registry import create

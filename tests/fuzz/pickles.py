@@ -99,7 +99,6 @@ def readers(store: RunStore, run_id: str) -> list[Callable[[], object]]:
         run.weights,
         run.manifest,
         run.verify,
-        run.progress,
         lambda: store.series(run),
         lambda: load_network(store, run),
         lambda: extend_forecast(store, run, 2),

@@ -12,7 +12,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.jobs import queue, worker
 from trnn_core.jobs.context import Context
 from trnn_core.verbs import VERBS, Verb
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said
 
 HELP = "add numbers, one step at a time"
 IDLE = 1.0

@@ -224,7 +224,7 @@ DEFECTS: dict[str, Defect] = {
     "load": Defect("every page waits a second", "median", {"ui.page": slow_pages}),
     "churn": Defect("every look at a page leaves 2 MB behind", "the server grew", {"ui.page": leak}),
     "isolation": Defect(
-        "a cache is keyed by size instead of content", "was sent the names of", {"ui.store": careless_cache}
+        "a cache is keyed by size instead of content", "was sent the names of", {"ui.data_access": careless_cache}
     ),
     "live": Defect("every live update leaves 800 kB behind", "the server grew", {"ui.live": leak_in_live_panel}),
     "fuzz": Defect("the reader lets a decoding error through", "planted", {"trnn_core.data.readers": unforeseen_byte}),

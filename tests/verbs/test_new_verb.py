@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import Annotated
 from trnn_core.errors import TRNNError
 from trnn_core.jobs.context import Context
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said
 
 HELP = "say hello"
 

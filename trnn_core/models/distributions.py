@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from trnn_core.errors import TRNNError
-from trnn_core.models.negative_binomial import NegativeBinomial, Scale
+from trnn_core.models.count_distribution import NegativeBinomial, Scale
 
 
 @dataclass(frozen=True)

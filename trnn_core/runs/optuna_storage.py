@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from trnn_core.data.series import RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.files import write_sealed
+from trnn_core.runs import layout
 from trnn_core.runs.store import describe_series
 from trnn_core.training.recipes import plain
 from trnn_core.training.search import TuneConfig
@@ -97,7 +98,7 @@ def write_study(
         "importance": importance,
         "importance_words": words,
     }
-    write_sealed(folder / "study.json", found)
+    write_sealed(folder / layout.STUDY, found)
     return found
 
 

@@ -26,6 +26,7 @@ from trnn_core.errors import TRNNError
 from trnn_core.files import lock, read_sealed, remove_folder, write_sealed
 from trnn_core.jobs.context import Progress, Stopped, quiet
 from trnn_core.jobs.executors import HERE
+from trnn_core.runs import layout
 from trnn_core.runs.optuna_storage import open_study, write_study
 from trnn_core.runs.run import parse_history
 from trnn_core.training import checkpoints
@@ -247,7 +248,7 @@ def _typed(recipe: Any, name: str) -> str:
 
 def _keep_config(folder: Path, config: TuneConfig, series: RelationalSeries) -> None:
     """A search goes on only with the settings and data it began with; more trials may be asked for."""
-    path = folder / "config.json"
+    path = folder / layout.CONFIG
     if path.exists():
         stored = read_sealed(path)
         began_with = stored.pop("fingerprint")

@@ -12,7 +12,7 @@ import torch
 
 from trnn_core.data.designs import build_inputs, parse_slice, warm_up
 from trnn_core.data.windows import Part, make_windows
-from trnn_core.models.likelihoods.links import Identity
+from trnn_core.models.likelihoods.link_functions import Identity
 from trnn_core.models.network import TensorNetwork
 from trnn_core.training.prepare import Prepared
 
@@ -23,7 +23,7 @@ MEMORY = 52  # periods beyond the window kept when inputs are built anew: enough
 class Predictor:
     """A network with its data.
 
-    Predictions are on the *working scale* of the likelihood's link (`models/likelihoods/links.py`).
+    Predictions are on the *working scale* of the likelihood's link (`models/likelihoods/link_functions.py`).
     """
 
     network: TensorNetwork

@@ -17,7 +17,7 @@ from trnn_core.data.transforms import Transform, fit_transform
 from trnn_core.data.windows import Part, Split, Windows, batches, chunks, make_windows, split_periods
 from trnn_core.errors import TRNNError
 from trnn_core.models.likelihoods import likelihood_of
-from trnn_core.models.likelihoods.base import Likelihood
+from trnn_core.models.likelihoods.likelihood import Likelihood
 from trnn_core.training.config import DataConfig, Recipe
 
 BLOCK_CELLS = 4_000_000  # worked on at once in double precision: 32 MB for each array on the way

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trnn_core.jobs.job import Job
 from trnn_core.jobs.requests import list_jobs, start_job
 from trnn_core.runs.store import RunStore
-from trnn_core.verbs.base import BaseRequest
+from trnn_core.verbs.request import BaseRequest
 
 
 def start(store: RunStore, verb: str, request: BaseRequest, fresh: bool = False) -> Job:

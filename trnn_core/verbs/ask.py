@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from trnn_core.jobs.context import Context
 from trnn_core.jobs.job import JobStatus
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said
 from trnn_core.verbs.common import store_of
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said
 
 
 class RunsRequest(BaseRequest):

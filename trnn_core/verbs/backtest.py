@@ -33,8 +33,8 @@ from trnn_core.runs.backtests import attach, drop_damaged, parts_folder, result_
 from trnn_core.runs.run import Run
 from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import plain
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said, commas
 from trnn_core.verbs.common import Cluster, Workers, counted, store_of
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said, commas
 
 HELP = "score models on rolling origins, all on the same periods"
 KIND = "backtest"

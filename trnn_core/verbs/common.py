@@ -17,7 +17,7 @@ from trnn_core.jobs.context import Context, Progress
 from trnn_core.runs.run import Run
 from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
-from trnn_core.verbs.base import BaseRequest, Option
+from trnn_core.verbs.request import BaseRequest, Option
 
 if TYPE_CHECKING:
     from trnn_core.insight.view import View

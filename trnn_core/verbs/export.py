@@ -22,8 +22,8 @@ from trnn_core.export.material import gather
 from trnn_core.jobs.context import Context
 from trnn_core.runs import layout
 from trnn_core.runs.run import Run
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said, commas
 from trnn_core.verbs.common import RunName, counted, store_of
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said, commas
 
 HELP = "write a run's tables, networks, images, report and slides into a folder"
 KIND, RESULT = "export", "file"
@@ -32,7 +32,7 @@ READ = (
     layout.SUMMARY,
     layout.BACKTEST_SCORES,
     layout.BACKTEST_ABOUT,
-    "backtest.dyads.parquet",
+    layout.BACKTEST_DYADS,
     layout.EXPLANATION,
 )
 _WHAT = "; ".join(f"{kind}: {FORMATS[kind].words}" for kind in parts())

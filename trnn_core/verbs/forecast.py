@@ -12,8 +12,8 @@ from trnn_core.jobs.context import Context
 from trnn_core.models.forecast import Forecast
 from trnn_core.runs.run import Run
 from trnn_core.runs.store import RunStore
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said
 from trnn_core.verbs.common import RunName, store_of
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said
 
 HELP = "write a run's forecast: a row per period, source, target and action"
 

@@ -21,8 +21,8 @@ from trnn_core.data.readers import FORMATS, read_npz, read_series, write_npz
 from trnn_core.data.series import PERIODS, RelationalSeries
 from trnn_core.errors import TRNNError
 from trnn_core.jobs.context import Context, within
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said
 from trnn_core.verbs.info import describe
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said
 
 HELP = "read event files, tables or tensors into a series"
 RESULT = "series.npz"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from trnn_core.jobs.context import Context
-from trnn_core.verbs.base import Option, Result
 from trnn_core.verbs.common import ANSWER, Answer, RelationQuestion, Told, open_run, relation
+from trnn_core.verbs.request import Option, Result
 
 HELP = "say how a push to one relation spreads over the following periods"
 LINE = ""

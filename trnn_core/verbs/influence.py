@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from trnn_core.jobs.context import Context
-from trnn_core.verbs.base import Option, Result
 from trnn_core.verbs.common import ANSWER, Answer, Question, Told, store_of
+from trnn_core.verbs.request import Option, Result
 
 HELP = "say whose acts move whose, with standard errors and Hoff's regression beside it; kept with the run"
 LINE = "{percent:>5} {words}"

@@ -9,7 +9,7 @@ import numpy as np
 from trnn_core.data.readers.npz import read_npz
 from trnn_core.data.series import RelationalSeries
 from trnn_core.jobs.context import Context
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said
 from trnn_core.words import percent
 
 HELP = "say what is in a series file"

@@ -13,8 +13,8 @@ from trnn_core.jobs.context import Context
 from trnn_core.jobs.lanes import lane_log, slot_path
 from trnn_core.jobs.process import JobProcess, shorten_log
 from trnn_core.jobs.processes import on_request_to_end, yield_to_others
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said
 from trnn_core.verbs.common import store_of
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said
 
 HELP = "do waiting jobs of a verb (backtests, explanations, reports), then stay for a while in case more come"
 

@@ -13,8 +13,8 @@ from trnn_core.export.material import gather
 from trnn_core.export.sections import SECTIONS, choose
 from trnn_core.files import write_atomic
 from trnn_core.jobs.context import Context
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said, commas
 from trnn_core.verbs.common import RunName, counted, store_of
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said, commas
 
 HELP = "write a run's report: .html (one file, works offline), .pdf, or .pptx slides"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from trnn_core.jobs.context import Context
 from trnn_core.jobs.queue import ensure_worker
 from trnn_core.verbs.ask import RunsRequest, told
-from trnn_core.verbs.base import Result
 from trnn_core.verbs.common import store_of
+from trnn_core.verbs.request import Result
 
 HELP = "queue runs again; they go on exactly where they were"
 

@@ -11,8 +11,8 @@ from trnn_core.jobs.context import Context
 from trnn_core.runs.run import Run
 from trnn_core.runs.store import RunStore
 from trnn_core.training.recipes import plain, write_recipe
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said
 from trnn_core.verbs.common import store_of
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said
 from trnn_core.words import clock
 
 HELP = "list runs with their status, or look after one"

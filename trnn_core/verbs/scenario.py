@@ -8,8 +8,8 @@ from trnn_core.errors import TRNNError
 from trnn_core.insight.shocks import Shock, parse_shock
 from trnn_core.jobs.context import Context
 from trnn_core.runs.run import Run
-from trnn_core.verbs.base import Option, Result, Said
 from trnn_core.verbs.common import ANSWER, Answer, Question, Told, open_run, store_of
+from trnn_core.verbs.request import Option, Result, Said
 
 HELP = 'ask what if: forecast with and without shocks such as "China,Japan,material conflict,+20"'
 LINE = ""

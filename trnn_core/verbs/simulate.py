@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from trnn_core.data.readers.npz import write_npz
 from trnn_core.data.simulation import LINEAR, SATURATING, THRESHOLD, simulate
 from trnn_core.jobs.context import Context
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said
 
 HELP = "make a simulated series whose influence ties are known"
 

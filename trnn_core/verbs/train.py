@@ -22,8 +22,8 @@ from trnn_core.runs.store import RunStore
 from trnn_core.training.config import Recipe
 from trnn_core.training.events import EpochDone, Event, Started, StepDone
 from trnn_core.training.recipes import PRESET_WORDS, preset, read_recipe
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said
 from trnn_core.verbs.common import changed, store_of
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said
 from trnn_core.words import clock, percent
 
 HELP = "train a network, with a progress bar; Ctrl-C stops cleanly and keeps the best weights"

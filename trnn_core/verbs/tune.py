@@ -19,8 +19,8 @@ from trnn_core.runs.study import study_folder
 from trnn_core.training.config import Recipe
 from trnn_core.training.recipes import preset, read_recipe, write_recipe
 from trnn_core.training.search import TuneConfig, default_space, parse_space
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said
 from trnn_core.verbs.common import Cluster, Workers, changed, store_of
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said
 from trnn_core.words import percent
 
 HELP = "search for good settings with real trainings, judged by their validation loss; writes a recipe"

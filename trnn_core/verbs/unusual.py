@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from trnn_core.jobs.context import Context
-from trnn_core.verbs.base import Result
 from trnn_core.verbs.common import ANSWER, Answer, Question, Told, open_run
+from trnn_core.verbs.request import Result
 
 HELP = "name the periods in which the relations behaved unlike what their past led the network to expect"
 LINE = ""

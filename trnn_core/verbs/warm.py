@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from trnn_core.jobs.context import Context
-from trnn_core.verbs.base import Result, Said
 from trnn_core.verbs.common import ANSWER, Question, open_run
+from trnn_core.verbs.request import Result, Said
 
 HELP = "load a run's network, so that the next question is answered at once"
 

@@ -16,8 +16,8 @@ from trnn_core.jobs.worker import Worker, default_limit
 from trnn_core.runs import layout
 from trnn_core.runs.store import RunStore
 from trnn_core.verbs import job_verbs
-from trnn_core.verbs.base import BaseRequest, Option, Result, Said
 from trnn_core.verbs.common import store_of
+from trnn_core.verbs.request import BaseRequest, Option, Result, Said
 
 HELP = "do queued jobs until told to end (Ctrl-C or SIGTERM: running jobs go back to the queue)"
 START_SECONDS = 15.0

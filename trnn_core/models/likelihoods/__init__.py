@@ -6,8 +6,8 @@ A new one is one file in this folder and one line here. No torch before a loss i
 from __future__ import annotations
 
 from trnn_core.errors import TRNNError
-from trnn_core.models.likelihoods.base import Likelihood
 from trnn_core.models.likelihoods.cross_entropy import CrossEntropy
+from trnn_core.models.likelihoods.likelihood import Likelihood
 from trnn_core.models.likelihoods.negative_binomial import NegativeBinomialLoss
 from trnn_core.models.likelihoods.poisson import Poisson
 from trnn_core.models.likelihoods.squared import Squared

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trnn_core.models.likelihoods.base import Likelihood
-from trnn_core.models.likelihoods.links import Logit
+from trnn_core.models.likelihoods.likelihood import Likelihood
+from trnn_core.models.likelihoods.link_functions import Logit
 
 if TYPE_CHECKING:
     from torch import Tensor

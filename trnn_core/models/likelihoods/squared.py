@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trnn_core.models.likelihoods.base import Likelihood
+from trnn_core.models.likelihoods.likelihood import Likelihood
 
 if TYPE_CHECKING:
     from torch import Tensor

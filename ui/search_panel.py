@@ -24,12 +24,12 @@ from trnn_core.training.search import TuneConfig, default_space, parse_space
 from trnn_core.verbs.as_job import start as start_job
 from trnn_core.verbs.tune import Request
 from trnn_core.words import percent
+from ui.data_access import run_store
 from ui.executor_choice import pick_cluster, pick_workers, resources_again
 from ui.guard import guarded
 from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.page import look, show
 from ui.phrases import escape
-from ui.store import run_store
 
 REFRESH_SECONDS = 2.0
 NAMED = "%Y%m%d-%H%M%S"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trnn_core.errors import TRNNError
-from trnn_core.models.likelihoods.links import Identity
+from trnn_core.models.likelihoods.link_functions import Identity
 
 if TYPE_CHECKING:
     from torch import Tensor

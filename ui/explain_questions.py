@@ -21,11 +21,11 @@ from trnn_core.runs.run import Run
 from trnn_core.verbs import load
 from trnn_core.verbs.as_job import start
 from trnn_core.verbs.common import ANSWER, Question
+from ui.data_access import run_store
 from ui.downloads import save_button
 from ui.guard import guarded
 from ui.job_panel import job_panel, progress_bar, stop_button
 from ui.pickers import linked
-from ui.store import run_store
 
 MOMENT = 2.0  # seconds that a page waits for an answer before it gives way to a panel
 REFRESH_SECONDS = 0.5
