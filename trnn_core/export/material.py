@@ -126,14 +126,14 @@ def read_backtest(run: Run) -> Backtest | None:
     missing = BACKTEST_COLUMNS - set(table.columns)
     if missing:
         raise TRNNError(
-            f"{run.folder / 'backtest.parquet'} must have the columns {', '.join(sorted(BACKTEST_COLUMNS))}. It lacks"
+            f"{run.folder / layout.BACKTEST_SCORES} must have the columns {', '.join(sorted(BACKTEST_COLUMNS))}. It lacks"
             f" {', '.join(sorted(missing))}; run the backtest again."
         )
     about, dyads = run.read_checked(layout.BACKTEST_ABOUT), run.read_checked(layout.BACKTEST_DYADS)
     try:
         words = str(json.loads(about).get("protocol_in_words", "")) if about else ""
     except (ValueError, AttributeError) as e:
-        raise TRNNError(f"{run.folder / 'backtest.json'} cannot be read ({e}); run the backtest again.") from e
+        raise TRNNError(f"{run.folder / layout.BACKTEST_ABOUT} cannot be read ({e}); run the backtest again.") from e
     return Backtest(
         table, words, _parquet(dyads, run, layout.BACKTEST_DYADS) if dyads else None, read_stored(run.read_checked)
     )
@@ -151,10 +151,10 @@ def read_explanation(run: Run) -> Explanation | None:
             words = str(stored["stability"]) if "stability" in kept else ""
             found = Explanation(stored["sender"], stored["receiver"], actors, str(stored["method"]), solid, words)
     except Exception as e:  # a zip can break in many ways; all of them mean the same here
-        raise TRNNError(f"{run.folder / 'explanation.npz'} cannot be read ({e}); explain the run again.") from e
+        raise TRNNError(f"{run.folder / layout.EXPLANATION} cannot be read ({e}); explain the run again.") from e
     if found.sender.shape != (len(actors), len(actors)) or found.receiver.shape != found.sender.shape:
         raise TRNNError(
-            f"{run.folder / 'explanation.npz'} must hold two {len(actors)} x {len(actors)} matrices; explain the run"
+            f"{run.folder / layout.EXPLANATION} must hold two {len(actors)} x {len(actors)} matrices; explain the run"
             " again."
         )
     return found
