@@ -126,8 +126,8 @@ def read_backtest(run: Run) -> Backtest | None:
     missing = BACKTEST_COLUMNS - set(table.columns)
     if missing:
         raise TRNNError(
-            f"{run.folder / layout.BACKTEST_SCORES} must have the columns {', '.join(sorted(BACKTEST_COLUMNS))}. It lacks"
-            f" {', '.join(sorted(missing))}; run the backtest again."
+            f"{run.folder / layout.BACKTEST_SCORES} must have the columns {', '.join(sorted(BACKTEST_COLUMNS))}."
+            f" It lacks {', '.join(sorted(missing))}; run the backtest again."
         )
     about, dyads = run.read_checked(layout.BACKTEST_ABOUT), run.read_checked(layout.BACKTEST_DYADS)
     try:
