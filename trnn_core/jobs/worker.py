@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -231,6 +232,8 @@ class Worker:
             return
         log.warning("job %s does not answer; its process is ended", job.job_id)
         words = "It did not answer when it was asked to end, so its process was ended"
+        with suppress(psutil.Error):
+            psutil.Process(process["pid"]).suspend()  # or it might write over what is said of it next
         job.write_status(replace(status, state=job.forced, message=f"{words}; {job.way_on(status)}"))
         self._kill(slot, process["pid"])
         with_no_error((job.folder / REQUEST).unlink)
