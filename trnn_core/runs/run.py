@@ -22,8 +22,6 @@ from trnn_core.files import lock, read_bytes, read_sealed, sha256, with_no_error
 from trnn_core.jobs import queue
 from trnn_core.jobs.job import Job, JobStatus, Request, State
 from trnn_core.jobs.processes import Watcher, pulse, read_beat
-from trnn_core.models.forecast import Forecast
-from trnn_core.models.hindcast import Hindcast
 from trnn_core.runs import layout
 from trnn_core.runs.checkup import Checkup, find_damage
 from trnn_core.training import checkpoints
@@ -31,6 +29,9 @@ from trnn_core.training.config import Recipe
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from trnn_core.models.forecast import Forecast
+    from trnn_core.models.hindcast import Hindcast
 
 ENDED = ("stopped", "finished", "cancelled", "failed", "diverged")
 RESUMABLE = ("paused", "stopped", "cancelled", "failed", "interrupted", "damaged")
@@ -200,11 +201,15 @@ class Run(Job):
     def forecast(self) -> Forecast | None:
         """What is expected after the last period; None until the run has ended."""
         content = self.read_checked(layout.FORECAST)
+        from trnn_core.models.forecast import Forecast  # a list of runs need not wait for it
+
         return None if content is None else Forecast.from_npz(content, self.folder / layout.FORECAST)
 
     def hindcast(self) -> Hindcast | None:
         """What the run would have forecast before each validation and test period; None for runs that kept none."""
         content = self.read_checked(layout.HINDCAST)
+        from trnn_core.models.hindcast import Hindcast
+
         return None if content is None else Hindcast.from_npz(content, self.folder / layout.HINDCAST)
 
     def weights(self) -> dict[str, np.ndarray] | None:

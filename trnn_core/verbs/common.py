@@ -6,12 +6,9 @@ import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from trnn_core.errors import TRNNError
-from trnn_core.export.tables import to_csv
 from trnn_core.files import write_atomic
 from trnn_core.jobs.context import Context, Progress
 from trnn_core.runs.run import Run
@@ -20,10 +17,12 @@ from trnn_core.training.config import Recipe
 from trnn_core.verbs.request import BaseRequest, Option
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from trnn_core.insight.view import View
 
 ANSWER = "answer.npz"  # the result of a question asked as a job
-Told = tuple[list[str], pd.DataFrame, dict[str, Any]]
+Told: TypeAlias = "tuple[list[str], pd.DataFrame, dict[str, Any]]"
 
 RunName = Annotated[str, Option(positional=True, metavar="RUN")]
 Workers = Annotated[int | None, Option("processes (as many as processors)", role="resources")]
@@ -99,6 +98,8 @@ class Answer:
     def __init__(self, out: Path | None, make: Callable[[], Told], n: int = 15, value: Any = None):
         self.out, self._make, self.n, self.value = out, make, n, value
         if out:
+            from trnn_core.export.tables import to_csv
+
             write_atomic(out, to_csv(self.told[1]))
 
     @cached_property
