@@ -7,6 +7,7 @@ probability of any event (logit). Arrays are NumPy's or torch's, so that an expl
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -14,10 +15,12 @@ from trnn_core.data.relations import Array
 from trnn_core.data.series import RelationalSeries
 from trnn_core.data.transforms import Transform
 from trnn_core.errors import TRNNError
-from trnn_core.models.distributions import Bernoulli, Distribution, NegativeBinomial
+
+if TYPE_CHECKING:
+    from trnn_core.models.distributions import Distribution
 
 _LARGEST = 60.0  # of a logarithm: its exponential stays finite
-Predicted = tuple[np.ndarray, Distribution]
+Predicted: TypeAlias = "tuple[np.ndarray, Distribution]"
 
 
 class Identity:
@@ -88,6 +91,8 @@ class Log(Identity):
 
     def predict(self, levels: Callable[[], np.ndarray], with_noise: Callable[[], Predicted]) -> Predicted:
         level, distribution = with_noise()
+        from trnn_core.models.distributions import NegativeBinomial  # settings need not wait for scipy
+
         if isinstance(distribution, NegativeBinomial):  # the network says the mean, not the mean level
             return distribution.expected_log1p(), distribution
         return level, distribution
@@ -116,4 +121,6 @@ class Logit(Identity):
 
     def predict(self, levels: Callable[[], np.ndarray], with_noise: Callable[[], Predicted]) -> Predicted:
         chance = levels()
+        from trnn_core.models.distributions import Bernoulli
+
         return chance, Bernoulli(chance)
